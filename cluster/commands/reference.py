@@ -211,7 +211,6 @@ def _service_lines() -> list[str]:
     from contextlib import ExitStack
 
     from cluster.commands.serve import PoolOptions
-    from cluster.observe.metrics import Metrics
     from cluster.service.api.app import create_app
     from cluster.service.limits import Limits
     from cluster.service.pool import Pool
@@ -223,7 +222,7 @@ def _service_lines() -> list[str]:
         stack.callback(store.close)
         pool = Pool(PoolOptions(workers="1", executor="inline").starter())
         stack.callback(pool.close)
-        document = create_app(Searches(store, pool, Limits()), Metrics()).openapi()
+        document = create_app(Searches(store, pool, Limits())).openapi()
     routes, statuses = [], set()
     for path, methods in document["paths"].items():
         for method, route in methods.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 from collections.abc import Callable
@@ -11,9 +10,9 @@ from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.queue import Queue
+from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
-from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
+from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, exactly
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
 from search.request import SearchRequest
@@ -32,7 +31,7 @@ def make_executor(
     make_worker: Callable[[], TaskWorker] = Worker,
     in_flight: int = 2,
     resources: Resources = ONE_CPU,
-    queue: Queue | None = None,
+    queue: TaskQueue | None = None,
     standing: bool = False,
     notify: Callable[[str], None] | None = None,
     explain: Callable[[str], None] | None = None,
@@ -90,12 +89,10 @@ def refuse_on_ray(request: SearchRequest, name: str, address: str | None, resour
 def _handover(
     wanted: Workers, job_timeout_s: float, notify: Callable[[str], None], explain: Callable[[str], None]
 ) -> HandoverExecutor:
-    """An executor that begins in this process and first starts as many workers as there are cores."""
+    """An executor that begins in this process."""
 
     def start() -> Executor:
-        executor = RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=made.closing)
-        executor.pace = Pace(num_cores(), lambda: math.inf if made.left_s is None else made.left_s())
-        return executor
+        return RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=made.closing)
 
     made = HandoverExecutor(start, on_this_machine(wanted), explain)
     return made

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.runtime.queue import Queue, TaskQueue
+from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
 from cluster.runtime.worker_process import ContextWorkers, InFlight
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -20,7 +20,9 @@ class InlineExecutor:
     name = "inline"
     num_workers = threads_here = 1
 
-    def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: Queue | None = None) -> None:
+    def __init__(
+        self, make_worker: Callable[[], TaskWorker] = Worker, queue: TaskQueue | None = None
+    ) -> None:
         self._workers = ContextWorkers(make_worker)
         self._in_flight = InFlight()
         self._counted_s = 0.0
@@ -28,7 +30,7 @@ class InlineExecutor:
         self._contexts: set[int] = set()
         self._status = WorkerStatus(slot=0, state=WorkerState.IDLE, machine=socket.gethostname())
         # No `or` here: an empty queue is false.
-        self._queue: Queue = TaskQueue() if queue is None else queue
+        self._queue = TaskQueue() if queue is None else queue
 
     @property
     def workers(self) -> list[WorkerStatus]:

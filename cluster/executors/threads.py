@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cluster.executors.inline import run_task
-from cluster.runtime.queue import Queue, TaskQueue
+from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker
 from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -34,7 +34,7 @@ class ThreadsExecutor:
         self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
         self._contexts: set[int] = set()
         self._used = threads
-        self._queue: Queue = TaskQueue()
+        self._queue = TaskQueue()
         self._divided: deque[Task] = deque()
         """Tasks that use all threads."""
         self._parts: dict[int, Callable[[], int]] = {}

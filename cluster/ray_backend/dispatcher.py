@@ -1,7 +1,7 @@
 """Handing out tasks and hearing answers: bundles of jobs go to workers, and their answers become events.
 
 A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and worker together) hardly depends
-on its content. Shared parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
+on its content. Common parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
 Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
 worker, so that it never waits; one if jobs are so short that these would be too many calls.
 
@@ -22,13 +22,11 @@ from typing import Any
 from cluster.ray_backend.process import Handle, RayEnded, RayProcess, Remote, WorkerLost, answer_of
 from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
-from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, Queue, TaskQueue
+from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, key_of
 from cluster.runtime.worker_process import Inbox, code_of_searches
 from cluster.runtime.worker_state import WorkerState
 
-FEW = 2
-"""Up to this number of workers, shared parts are sent with the calls: 1 ms faster than the object store."""
 CONTEXT = "context"
 """First part of the keys of contexts among published values."""
 
@@ -43,26 +41,21 @@ class Dispatcher:
         self,
         ray: RayProcess,
         slots: Slots,
-        queue: Queue | None,
+        queue: TaskQueue | None,
         in_flight: int,
-        inline: bool,
         finished: Callable[[], None],
     ) -> None:
-        """``in_flight``: bundles for each worker. ``inline``: whether few workers get shared parts with
-        the calls. ``finished`` is called when a job has returned."""
+        """``in_flight``: bundles for each worker. ``finished`` is called when a job has returned."""
         self.ray = ray
         self.ahead = BundlesAhead(in_flight)
         """Decides how many bundles each worker has."""
         self._bundles = in_flight
         """Bundles for each worker at the moment."""
-        self.few = FEW if inline else 0
-        """Up to this number of workers, shared parts are sent with the calls; 0: always by the object
-        store."""
         self._slots = slots
         self._finished = finished
         self._affinity = LaneAffinity()
         # No `or` here: an empty queue is false.
-        self._queue: Queue = TaskQueue(self._affinity) if queue is None else queue
+        self._queue = TaskQueue(self._affinity) if queue is None else queue
         self._inbox: Inbox[Hear] = Inbox()
         self._roomy: dict[int, Slot] = {}
         """Slots that may have room for a bundle, by number; some may be full already."""
@@ -131,7 +124,7 @@ class Dispatcher:
 
     def prepare(self, slot: Slot, process: Process) -> Future[bytes]:
         """Make a process load the context that the executor was opened with."""
-        process.contexts, process.shared_key = {OPENED} & self._contexts.keys(), None
+        process.contexts, process.common_key = {OPENED} & self._contexts.keys(), None
         hear = partial(self._prepared, slot, process)
         return self._call(process, hear, "prepare", self._context_reference(OPENED))
 
@@ -139,11 +132,9 @@ class Dispatcher:
         handle: Handle = self._published.reference((CONTEXT, key), self._contexts.get(key))
         return handle
 
-    def _call(
-        self, process: Process, hear: Hear, method: str, *arguments: Any, by_value: bool = False
-    ) -> Future[bytes]:
+    def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
-        answer = self.ray.call(process.actor, method, *arguments, by_value=by_value)
+        answer = self.ray.call(process.actor, method, *arguments)
         self._inbox.expect(answer, answer, hear)
         return answer
 
@@ -223,15 +214,14 @@ class Dispatcher:
         brings = tuple(sorted({task.context for task in jobs} - process.contexts))
         process.contexts.update(brings)
         values = [self._context_reference(key) for key in brings]
-        shared = jobs[0].shared if jobs else None
-        brings_shared = shared is not None and process.shared_key != jobs[0].shared_key
-        if shared is not None and brings_shared:
-            process.shared_key = jobs[0].shared_key
-            values.append(self._published.reference(process.shared_key, shared.value, shared.nbytes))
-        call_of = Call(brings, brings_shared, tuple(self._contexts), self._affinity.states_for(jobs))
-        by_value = self._hands <= self.few
+        common = jobs[0].common if jobs else None
+        brings_common = common is not None and process.common_key != jobs[0].common_key
+        if common is not None and brings_common:
+            process.common_key = jobs[0].common_key
+            values.append(self._published.reference(process.common_key, common.value, common.nbytes))
+        call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
-        call = self._call(process, hear, "run", packed, *values, by_value=by_value)
+        call = self._call(process, hear, "run", packed, *values)
         self.calls += 1
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
@@ -256,7 +246,7 @@ class Dispatcher:
         if slot.process is not process or call is not process.preparing:
             return []
         try:
-            (process.pid, code, process.at_once, host), process.node_id = answer_of(call.result())
+            process.pid, code, process.at_once, host, process.node_id = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
             return self._lost(slot, process, error)
         if code != code_of_searches():

@@ -28,10 +28,10 @@ from typing import Any
 from cluster.ray_backend.dispatcher import Dispatcher
 from cluster.ray_backend.joining import Revival, connect
 from cluster.ray_backend.slots import LATECOMER_S, READY_S, Process, Slot, Slots
-from cluster.runtime.queue import IN_FLIGHT, Queue
+from cluster.runtime.queue import IN_FLIGHT, TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
-from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
+from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, exactly
 from cluster.system.processes import num_cores, waited_s
 from games.errors import InvalidInput, counted
 from search.worker import Worker
@@ -129,7 +129,7 @@ class RayExecutor:
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
-        queue: Queue | None = None,
+        queue: TaskQueue | None = None,
         standing: bool = False,
         notify: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
@@ -143,9 +143,6 @@ class RayExecutor:
         self._job_timeout_s = job_timeout_s
         self.waiting: Callable[[str], None] | None = None
         """Called with a progress text while `open` waits for workers."""
-        self.pace: Pace | None = None
-        """Starts workers in steps instead of all at once. To be set before `open`, which then waits for the
-        first step only."""
         cpus = max(math.ceil(workers.least * resources.cpus), num_cores())
         join = partial(connect, address, cpus, cancelled)
         self._ray = join()
@@ -170,10 +167,7 @@ class RayExecutor:
         if address is not None:
             give_back_s = GIVE_BACK_S if standing else math.inf
             self._elasticity = Elasticity(workers, self._crew, self._room, self._ask_autoscaler, give_back_s)
-        # A service always uses the object store: its failure is how we notice that Ray died.
-        self.dispatcher = Dispatcher(
-            self._ray, self._crew, queue, in_flight, not standing, self._revival.worked
-        )
+        self.dispatcher = Dispatcher(self._ray, self._crew, queue, in_flight, self._revival.worked)
 
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay idle."""
@@ -220,7 +214,6 @@ class RayExecutor:
         """Start missing workers and wait until all of them, or enough, can take jobs."""
         began_s = time.monotonic()
         self.dispatcher.open(context)
-        self._crew.limit = None if self.pace is None else self.pace.limit
         for slot in self._slots:
             slot.rate = 0.0
             slot.failures = 0
@@ -235,8 +228,6 @@ class RayExecutor:
                     slot.status.become(WorkerState.PREPARING, "for another search")
         while not self._crew.opened(waited_s := time.monotonic() - began_s):
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
-                break
-            if self.pace is not None and self._crew.at_hand and not self._crew.starting:
                 break
             if self.waiting is not None:
                 self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._slots), 'worker')} ready")
@@ -320,9 +311,6 @@ class RayExecutor:
 
     def _follow(self) -> None:
         """Adapt workers, and the lanes assigned to them, to the machines of the cluster."""
-        if self.pace is not None and self.pace.look(len(self._crew.at_hand), len(self._slots)):
-            self._crew.limit = self.pace.limit
-            self._crew.refill()
         if self._elasticity is not None:
             # The number of lanes is the number of workers that could be busy.
             self._elasticity.follow(self.dispatcher.num_lanes)

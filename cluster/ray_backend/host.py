@@ -63,28 +63,12 @@ class Actor:
         # Imported in workers only: it takes a second.
         from cluster.runtime.worker_process import WorkerProcess
 
-        self._process = WorkerProcess(pickle.loads(make_worker), gives_way)
+        node = ray.get_runtime_context().get_node_id()
+        self._process = WorkerProcess(pickle.loads(make_worker), gives_way, node)
 
-    def prepare(self, context: bytes) -> bytes:
-        """Get ready for a search; returns what `WorkerProcess.prepare` does, and the Ray node id."""
-        process = self._process
-        return pack_answer(lambda: (process.prepare(context), ray.get_runtime_context().get_node_id()))
-
-    def stop(self) -> bytes:
-        """Cancel jobs that were begun: see `WorkerProcess.stop`."""
-        return pack_answer(self._process.stop)
-
-    def hand_over(self, context: int, lane: int) -> bytes:
-        """Remove and return the state of a lane: see `WorkerProcess.hand_over`."""
-        return pack_answer(lambda: self._process.hand_over(context, lane))
-
-    def pulse(self) -> bytes:
-        """Health check; returns an empty result."""
-        return pack_answer(lambda: pickle.dumps([]))
-
-    def run(self, packed: bytes, *values: bytes) -> bytes:
-        """Run or begin a bundle of jobs: see `WorkerProcess.run`."""
-        return pack_answer(lambda: self._process.run(packed, *values))
+    def call(self, method: str, *arguments: Any) -> bytes:
+        """Call a method of the `WorkerProcess`."""
+        return pack_answer(lambda: getattr(self._process, method)(*arguments))
 
 
 def _machines() -> list[dict[str, float]]:
@@ -157,7 +141,7 @@ class _Host:
             return
         try:
             sent = [self._argument(each) if isinstance(each, Part) else each for each in arguments]
-            reference = getattr(actor, method).remote(*sent)
+            reference = actor.call.remote(method, *sent)
         except ray.exceptions.RayError as error:
             self.send("lost", call, reason_of(error, self.logs))
             return
@@ -165,8 +149,6 @@ class _Host:
         reference.future().add_done_callback(lambda done: self._done(call, done))
 
     def _argument(self, part: Part) -> Any:
-        if part.by_value:
-            return self._parts[part.key]
         if part.key not in self._stored:
             self._stored[part.key] = ray.put(self._parts[part.key])
         return self._stored[part.key]

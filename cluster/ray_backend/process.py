@@ -52,8 +52,6 @@ class Part:
     """A reference, in a message to the host process, to an argument that was put before."""
 
     key: int
-    by_value: bool
-    """Whether its bytes are sent with the call instead of through the object store."""
 
 
 class Handle:
@@ -218,15 +216,15 @@ class RayProcess:
         self._send("start", number, options, make_worker, gives_way)
         return number
 
-    def call(self, actor: int, method: str, *arguments: Any, by_value: bool = False) -> Future[bytes]:
-        """Call a method of an actor. The future gets the answer, WorkerLost or RayEnded.
+    def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
+        """Call a method of `WorkerProcess` in an actor. The future gets the answer, WorkerLost or RayEnded.
 
-        ``by_value``: send a `Handle` among the arguments with the call instead of through the object store.
+        What a `Handle` among the arguments stands for comes from the object store.
         """
         call = next(self._numbers)
         answer: Future[bytes] = Future()
         self._calls[call] = answer
-        sent = tuple(Part(each.key, by_value) if isinstance(each, Handle) else each for each in arguments)
+        sent = tuple(Part(each.key) if isinstance(each, Handle) else each for each in arguments)
         self._send("call", call, actor, method, sent)
         if self.ended.is_set():
             self._fail_calls()

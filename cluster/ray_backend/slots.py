@@ -44,8 +44,8 @@ class Process:
     node_id: str = ""
     contexts: set[int] = field(default_factory=set)
     """Keys of the contexts that were sent to the process."""
-    shared_key: Hashable = None
-    """Key of the shared part that was sent to the process last."""
+    common_key: Hashable = None
+    """Key of the common part that was sent to the process last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """Pending bundles by the future of their call, in the order in which they were sent."""
     at_once: int = 1
@@ -126,6 +126,10 @@ class Slot:
                 self.work()
 
 
+def _lost_jobs(process: Process, reason: str) -> list[Event]:
+    return [JobLost(task.index, reason, task.context) for task in process.jobs]
+
+
 READY_S = 120.0
 """Time limit in seconds for the start of a worker: process, imports, and compilation of kernels."""
 MOST_EXTENSIONS = 5
@@ -161,8 +165,6 @@ class Slots:
         self.all: list[Slot] = []
         self.used = self.all
         """Slots that get jobs: all, or the first ones."""
-        self.limit: int | None = None
-        """Limit of the number of processes for now; None: the number of CPUs."""
         self._workers = workers
         self._cpus = cpus
         self._alone_since_s: float | None = None
@@ -207,7 +209,7 @@ class Slots:
             slot.status.become(
                 WorkerState.GIVEN_UP, f"{counted(slot.failures, 'failure')} without a finished job"
             )
-        elif self._processes < (self._cpus if self.limit is None else min(self._cpus, self.limit)):
+        elif self._processes < self._cpus:
             slot.process = self._start(slot)
             slot.status.become(WorkerState.STARTING)
         elif slot.status.state is not WorkerState.GIVEN_BACK:
@@ -302,21 +304,20 @@ class Slots:
     def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
         """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced
         before)."""
-        jobs = process.jobs
-        process.forget()
         if slot is None:
+            process.forget()
             self.retired = [entry for entry in self.retired if entry[0] is not process]
             return []
-        self._replace(slot, reason)
-        self.running -= len(jobs)
-        return [JobLost(task.index, reason, task.context) for task in jobs]
+        events = self._replace(slot, process, reason)
+        process.forget()
+        return events
 
     def abandon(self, reason: str) -> list[Event]:
         """Note that all processes have ended, and none can start before `refill`; returns the lost jobs."""
         events: list[Event] = []
         for slot in self.all:
             if slot.process is not None:
-                events += [JobLost(task.index, reason, task.context) for task in slot.process.jobs]
+                events += _lost_jobs(slot.process, reason)
                 slot.empty(WorkerState.LOST, reason)
             slot.status.become(WorkerState.WAITING, reason)
         self.retired.clear()
@@ -324,7 +325,7 @@ class Slots:
         return events
 
     def refill(self) -> None:
-        """Start processes in empty slots, up to the limit."""
+        """Start processes in empty slots, as long as there are CPUs."""
         for slot in self.used:
             if slot.process is None:
                 self.fill(slot)
@@ -352,14 +353,10 @@ class Slots:
                     process.extensions += 1
                 else:
                     self._kill(process)
-                    self._replace(slot, f"a worker was not ready after {READY_S:.0f} s")
-                continue
-            if self._hangs(process, now):
-                jobs, reason = process.jobs, "its deadline passed"
+                    events += self._replace(slot, process, f"a worker was not ready after {READY_S:.0f} s")
+            elif self._hangs(process, now):
                 self.retired.append((process, now + self._job_timeout_s))
-                self._replace(slot, reason)
-                self.running -= len(jobs)
-                events.extend(JobLost(task.index, reason, task.context) for task in jobs)
+                events += self._replace(slot, process, "its deadline passed")
         for process, until_s in list(self.retired):
             if now > until_s or not process.bundles:
                 self._kill(process)
@@ -392,11 +389,15 @@ class Slots:
         if now > self._alone_since_s + ALONE_S:
             raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
 
-    def _replace(self, slot: Slot, reason: str) -> None:
-        if slot.process is None or not slot.process.extensions or slot.status.state.ready:
+    def _replace(self, slot: Slot, process: Process, reason: str) -> list[Event]:
+        """Take away the process of a slot and start another; returns the lost jobs."""
+        if not process.extensions or slot.status.state.ready:
             slot.failures += 1 if slot.status.state.ready else FAILED_START
         slot.empty(WorkerState.LOST, reason)
         self.fill(slot)
+        events = _lost_jobs(process, reason)
+        self.running -= len(events)
+        return events
 
     def _grow(self) -> None:
         for number in range(len(self.all), max(self._workers.within(self._cpus), self._workers.least)):

@@ -1,6 +1,6 @@
 """Broadcast: values that are sent once for many tasks (contexts, and parts that the jobs of a round share).
 
-A shared value is published once, and each worker process gets it with the first call that needs it. Jobs are
+A common value is published once, and each worker process gets it with the first call that needs it. Jobs are
 pickled without it: a reference stands in its place.
 
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from cluster.runtime.tasks import Shared, Task
+from cluster.runtime.tasks import Common, Task
 
 MAX_PUBLISHED, MAX_PUBLISHED_BYTES = 64, 64 * 2**20
 """Limits of published values, in number and bytes: enough for the last few snapshots of several searches."""
@@ -55,8 +55,8 @@ class Call:
 
     brings: tuple[int, ...] = ()
     """Keys of the contexts that are sent with the call; they are the first of its values."""
-    brings_shared: bool = False
-    """Whether the shared part of the jobs is sent too; it is the last of the call's values."""
+    brings_common: bool = False
+    """Whether the common part of the jobs is sent too; it is the last of the call's values."""
     live: tuple[int, ...] = ()
     """Keys of all contexts in use; the process forgets all others."""
     states: tuple[tuple[int, int, Any], ...] = ()
@@ -64,41 +64,41 @@ class Call:
 
 
 def pack_call(call: Call, tasks: list[Task]) -> bytes:
-    """A call and its jobs as bytes, without the shared part, which must be one object for all tasks."""
+    """A call and its jobs as bytes, without the common part, which must be one object for all tasks."""
     buffer = BytesIO()
     pickle.dump(call, buffer, pickle.HIGHEST_PROTOCOL)
     jobs = [(task.context, task.index, task.job) for task in tasks]
-    shared = tasks[0].shared if tasks else None
-    if shared is None:
+    common = tasks[0].common if tasks else None
+    if common is None:
         pickle.dump(jobs, buffer, pickle.HIGHEST_PROTOCOL)
     else:
-        _LeavingOut(buffer, shared).dump(jobs)
+        _LeavingOut(buffer, common).dump(jobs)
     return buffer.getvalue()
 
 
 def unpack_call(
-    packed: bytes, shared_value: Callable[[Call], Any]
+    packed: bytes, common_value: Callable[[Call], Any]
 ) -> tuple[Call, list[tuple[int, int, Any]]]:
-    """The call, and a tuple (context, index, job) per task. ``shared_value`` returns the jobs' shared
+    """The call, and a tuple (context, index, job) per task. ``common_value`` returns the jobs' common
     part."""
     buffer = BytesIO(packed)
     call = pickle.load(buffer)
-    return call, _PuttingBack(buffer, shared_value(call)).load()
+    return call, _PuttingBack(buffer, common_value(call)).load()
 
 
 class _LeavingOut(pickle.Pickler):
-    """Pickles a reference in place of the shared value."""
+    """Pickles a reference in place of the common value."""
 
-    def __init__(self, buffer: BytesIO, shared: Shared) -> None:
+    def __init__(self, buffer: BytesIO, common: Common) -> None:
         super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
-        self._value = shared.value
+        self._value = common.value
 
     def persistent_id(self, obj: Any) -> Any:
         return True if obj is self._value else None
 
 
 class _PuttingBack(pickle.Unpickler):
-    """Replaces references by the shared value."""
+    """Replaces references by the common value."""
 
     def __init__(self, buffer: BytesIO, value: Any) -> None:
         super().__init__(buffer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from cluster.runtime.tasks import Task
 
@@ -134,7 +134,7 @@ class BundlesAhead:
 
     def note(self, tasks: Sequence[Task], busy_s: float) -> None:
         """Note that a bundle took a worker so many seconds."""
-        if tasks and tasks[0].shared is None and not tasks[0].pieces:
+        if tasks and tasks[0].common is None and not tasks[0].pieces:
             job_s = busy_s / len(tasks)
             self._job_s += (job_s - self._job_s) * (_WEIGHT if self._job_s else 1.0)
 
@@ -147,28 +147,11 @@ class BundlesAhead:
         return 1 if hands / bundle_s > self._many_calls_per_s else self.most
 
 
-class Queue(Protocol):
-    """The interface of queues that executors use; see `TaskQueue`."""
-
-    def add(self, tasks: Iterable[Task]) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def bundle_size(self, bundles: int, running: int) -> int: ...
-
-    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]: ...
-
-    def early(self, ahead: Sequence[Task]) -> bool: ...
-
-    def lanes(self) -> set[Hashable]: ...
-
-    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]: ...
-
-    def __len__(self) -> int: ...
-
-
 class TaskQueue:
-    """A first-in, first-out queue, except that lanes keep their slots and bundles share one part."""
+    """A first-in, first-out queue, except that lanes keep their slots and bundles share one part.
+
+    A subclass may order the tasks of many searches in another way.
+    """
 
     def __init__(self, affinity: LaneAffinity | None = None) -> None:
         """``affinity`` assigns lanes to slots; None: by lane number, without moving their states."""
@@ -211,7 +194,7 @@ class TaskQueue:
         """
         if not self._size:
             return 0
-        if self._waiting and self._waiting[0].shared is not None:
+        if self._waiting and self._waiting[0].common is not None:
             if not running:
                 self._short = self._size <= SHORT_ROUND * bundles and bundles <= FEW_BUNDLES
             return max(1, round(self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles))
@@ -221,14 +204,14 @@ class TaskQueue:
         """Remove and return the next bundle for a worker slot; empty if there is no task for it.
 
         It has at most ``most`` tasks, and is complete once their work reaches ``work``. All tasks of a
-        bundle have one shared part. Pieces of a lane go to the slot that keeps the lane's state.
+        bundle have one common part. Pieces of a lane go to the slot that keeps the lane's state.
         """
         self._divide(num_slots)
         source = self._at_slot.get(slot) or self._waiting
         tasks: list[Task] = []
         done = 0
         while source and len(tasks) < most and (not tasks or done < work):
-            if tasks and source[0].shared_key != tasks[0].shared_key:
+            if tasks and source[0].common_key != tasks[0].common_key:
                 break
             tasks.append(source.popleft())
             done += tasks[-1].work

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.runtime.drive import TICK_S, drive
-from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Shared, Task
+from cluster.runtime.tasks import OPENED, Common, Event, Executor, JobDone, JobLost, Task
 from search.coordinator import Coordinator, SearchFailed
 from search.job import GrowJob, RoundJob
 from search.prepare import Search
@@ -26,8 +26,8 @@ def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task
         return Task(job.index, job, work, context, job.lane, pieces=job.sizes)
     if isinstance(job, RoundJob):
         statistics = job.snapshot.statistics
-        shared = Shared(job.snapshot.key, statistics, statistics.nbytes)
-        return Task(job.index, job, work, context, job.lane, shared=shared)
+        common = Common(job.snapshot.key, statistics, statistics.nbytes)
+        return Task(job.index, job, work, context, job.lane, common=common)
     return Task(job.index, job, work, context)
 
 
@@ -37,7 +37,7 @@ class Observer(Protocol):
     def __call__(self, session: Session) -> None: ...
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """A running search: coordinator, executor and clock; observers read it."""
 

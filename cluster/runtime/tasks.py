@@ -21,11 +21,11 @@ OPENED = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class Common:
     """A part that several jobs have in common. It is sent to each worker process once."""
 
     key: Hashable
-    """Identifies the part among the shared parts of its context."""
+    """Identifies the part among the common parts of its context."""
     value: Any
     """The object itself, as the job holds it."""
     nbytes: int = 0
@@ -50,7 +50,7 @@ class Task:
     pieces: tuple[int, ...] = ()
     """Simulations of each piece of the lane up to this job. A worker that keeps the lane's state runs only
     the last piece, any other worker all of them. Empty if lanes have no state."""
-    shared: Shared | None = None
+    common: Common | None = None
     """The part that all tasks of a round have in common; None without rounds."""
     divided: bool = False
     """Whether the job has a part for each thread of this process. Its ``parts()`` are functions to be called
@@ -63,9 +63,9 @@ class Task:
         return (self.context, self.index)
 
     @property
-    def shared_key(self) -> Hashable:
-        """Identifies the shared part among those of all contexts; None without one."""
-        return None if self.shared is None else (self.context, self.shared.key)
+    def common_key(self) -> Hashable:
+        """Identifies the common part among those of all contexts; None without one."""
+        return None if self.common is None else (self.context, self.common.key)
 
     @property
     def lane_key(self) -> Hashable:

@@ -193,30 +193,40 @@ class Ready(NamedTuple):
     """How many jobs of the context OPENED should be begun in it before the first has ended."""
     host: str
     """The name of its machine."""
+    node: str
+    """Ray's id of its machine."""
 
 
 class WorkerProcess:
     """Runs bundles of jobs, one at a time; jobs that await something are begun, and end in a later call."""
 
-    def __init__(self, make_worker: Callable[[], TaskWorker], gives_way: bool = False) -> None:
+    def __init__(
+        self, make_worker: Callable[[], TaskWorker], gives_way: bool = False, node: str = ""
+    ) -> None:
         """``gives_way``: whether the process lowers its priority for other processes, such as a server."""
+        self._node = node
         if gives_way:
             give_way()
         self._workers = ContextWorkers(make_worker)
         self._in_flight = InFlight()
-        self._shared: Any = None
-        """The shared part of the jobs of the last call."""
+        self._common: Any = None
+        """The common part of the jobs of the last call."""
 
     def prepare(self, context: bytes) -> Ready:
         """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`."""
         self.stop()
-        self._shared = None
+        self._common = None
         self._workers.open(pickle.loads(context))
-        return Ready(os.getpid(), code_of_searches(), self._workers.at_once, socket.gethostname())
+        host, at_once = socket.gethostname(), self._workers.at_once
+        return Ready(os.getpid(), code_of_searches(), at_once, host, self._node)
 
     def stop(self) -> None:
         """Cancel all jobs that were begun."""
         self._in_flight.cancel()
+
+    def pulse(self) -> bytes:
+        """Health check; returns what `run` does for no jobs."""
+        return pickle.dumps([])
 
     def hand_over(self, context: int, lane: int) -> Any:
         """Remove and return the state of a lane; None if it is not in this process."""
@@ -229,12 +239,12 @@ class WorkerProcess:
         began, without causes. If none has, it waits for one, at most COLLECT_S seconds.
         """
 
-        def shared_value(call: Call) -> Any:
-            if call.brings_shared:
-                self._shared = pickle.loads(values[-1])
-            return self._shared
+        def common_value(call: Call) -> Any:
+            if call.brings_common:
+                self._common = pickle.loads(values[-1])
+            return self._common
 
-        call, jobs = unpack_call(packed, shared_value)
+        call, jobs = unpack_call(packed, common_value)
         self._workers.keep_only(call.live)
         for key, value in zip(call.brings, values, strict=False):
             self._workers.add(key, pickle.loads(value))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from cluster.checkpoint.checkpoint import Opened
 from cluster.runtime.tasks import Task
 from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
@@ -26,23 +27,23 @@ SETTLE_S = 0.05
 """Longest time, in seconds, that a client's answers or the pool's thread take to make further jobs."""
 
 
-@dataclass(eq=False)
 class ExternalRun(Run):
     """One run of a search with an external evaluator. `ask` and `tell` are safe in any thread."""
 
-    heard_s: float = 0.0
-    """When a client has last got a leaf or given an answer; 0: now."""
-    longest_idle_s: float = 3600.0
-    """The run is cancelled after this many seconds in which no client did."""
-    clock: Callable[[], float] = time.monotonic
+    external = True
+    longest_idle_s = 3600.0
+    """The run is cancelled after this many seconds in which no client got a leaf or gave an answer."""
 
-    def __post_init__(self) -> None:
-        self.guard, self.external = threading.RLock(), True
-        self._desk = Desk(self.opened.coordinator)
+    def __init__(self, opened: Opened, *others: Any, **options: Any) -> None:
+        """Takes the arguments of `Run`."""
+        super().__init__(opened, *others, **options)
+        self.guard = threading.RLock()
+        self.heard_s = self.clock()
+        """When a client has last got a leaf or given an answer."""
+        self._desk = Desk(opened.coordinator)
         self._begun = self._closed = False
-        self.heard_s = self.heard_s or self.clock()
-        if self.opened.further:
-            self._desk.restore(self.opened.further)
+        if opened.further:
+            self._desk.restore(opened.further)
         self.keeper.further = self._desk.state
 
     @property
@@ -56,26 +57,28 @@ class ExternalRun(Run):
 
     def begin(self) -> list[Task]:
         with self.guard:
-            self.watcher.begun(self.session)
-            self.session.begin()
+            super().begin()
             self._desk.begin()
             self._settle(())
             self._begun = True
         return []
 
     def again(self) -> list[Task]:
+        super().again()
         return []
 
     def check(self) -> None:
         with self.guard:
             if self.idle_s > self.longest_idle_s:
-                self.session.cancel()
-            self.session.check()
+                self.cancel()
+            super().check()
             self._settle(())
 
     def end(self) -> SearchResult:
-        again = self._desk.asked_again
-        return replace(super().end(), workers=0, workers_lost=0, executor="external", jobs_retried=again)
+        asked_again = self._desk.asked_again
+        return replace(
+            super().end(), workers=0, workers_lost=0, executor="external", jobs_retried=asked_again
+        )
 
     def close(self) -> None:
         with self.guard:

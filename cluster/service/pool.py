@@ -12,10 +12,10 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.runtime.drive import TICK_S, Drive
@@ -49,35 +49,30 @@ class Watcher(Protocol):
         """Called instead of `ended` if the search is stored, and continues later or in another server."""
 
 
-@dataclass(eq=False)
-class Run:
+class Run(Session):
     """One run of a search, new or from a checkpoint; the pool's `Drive` drives it."""
 
-    opened: Opened
-    watcher: Watcher
-    keeper: Keeper
-    priority: int = 0
-    most_workers: int | None = None
-    """The number of workers that get its jobs, the first ones of the pool; None: all."""
-    session: Session = field(init=False)
-    queue: PoolQueue = field(init=False)
-
-    guard: AbstractContextManager[Any] = field(init=False, default_factory=nullcontext)
-    """Held while the pool looks at the run or keeps it."""
-    external: bool = field(init=False, default=False)
+    queue: PoolQueue
+    external = False
     """Whether the jobs are done outside of the pool."""
 
-    @property
-    def contexts(self) -> Mapping[int, Any]:
-        return self.session.contexts
+    def __init__(
+        self,
+        opened: Opened,
+        watcher: Watcher,
+        keeper: Keeper,
+        priority: int = 0,
+        most_workers: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``most_workers``: the number of workers that get its jobs, the first ones of the pool; None: all.
 
-    @property
-    def finished(self) -> bool:
-        return self.session.finished
-
-    @property
-    def patience_s(self) -> float:
-        return self.session.patience_s
+        The pool gives it an executor, a queue and a context before it begins."""
+        nowhere = cast("Executor", None)
+        super().__init__(opened.coordinator, nowhere, clock, opened.elapsed_s, work_unit_s=WORK_UNIT_S)
+        self.watcher, self.keeper, self.priority, self.most_workers = watcher, keeper, priority, most_workers
+        self.guard: AbstractContextManager[Any] = nullcontext()
+        """Held while the pool looks at the run or keeps it."""
 
     @property
     def idle_s(self) -> float:
@@ -86,26 +81,14 @@ class Run:
 
     def begin(self) -> list[Task]:
         """Notify the watcher and return the first tasks."""
-        self.watcher.begun(self.session)
-        return self.session.begin()
-
-    def again(self) -> list[Task]:
-        """All unfinished tasks that were handed out."""
-        return self.session.again()
+        self.watcher.begun(self)
+        return super().begin()
 
     def take(self, event: Event) -> list[Task]:
         """Take the outcome of a task, charge the run with its time, and return the tasks that can run now."""
         if isinstance(event, JobDone):
             self.queue.ended(event.context, event.result)
-        return self.session.take(event)
-
-    def check(self) -> None:
-        """End the run if it was cancelled or its time is over."""
-        self.session.check()
-
-    def end(self) -> SearchResult:
-        """Stop the clock; returns the result. Only when the run has finished."""
-        return self.session.end()
+        return super().take(event)
 
     def close(self) -> None:
         """Take no more results: the run continues in another server."""
@@ -163,24 +146,19 @@ class Pool:
     def add(self, run: Run, *, cancelled: bool = False) -> None:
         """Start this run; a ``cancelled`` one ends at once, with the answer that it has so far."""
 
-        def begin() -> None:
-            self._begin(run)
-            if cancelled:
-                self._cancel(run)
-
-        self._commands.put(begin)
+        self._commands.put(partial(self._begin, run, cancelled))
 
     def cancel(self, run: Run) -> None:
         """End a run with its best answer so far."""
-        self._commands.put(lambda: self._cancel(run))
+        self._commands.put(partial(self._cancel, run))
 
     def put_off(self, run: Run) -> None:
         """Store a run for later and end it here, unless it is over, has a client again, or cannot be kept."""
-        self._commands.put(lambda: self._put_off(run))
+        self._commands.put(partial(self._put_off, run))
 
     def stop(self) -> None:
         """Store all runs for later, and end the thread. Returns at once; see `join`."""
-        self._commands.put(self._stop)
+        self._commands.put(partial(setattr, self, "_stopping", True))
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait until the thread has ended."""
@@ -227,27 +205,18 @@ class Pool:
                 idle = False
                 command()
 
-    def _stop(self) -> None:
-        self._stopping = True
-
-    def _begin(self, run: Run) -> None:
+    def _begin(self, run: Run, cancelled: bool) -> None:
         self._last_key += 1
-        opened = run.opened
-        opened.coordinator.workers = self.executor.num_workers
-        run.queue = self.queue
-        run.session = Session(
-            opened.coordinator,
-            self.executor,
-            elapsed_before_s=opened.elapsed_s,
-            context=self._last_key,
-            work_unit_s=WORK_UNIT_S,
-        )
+        run.executor, run.queue, run.context = self.executor, self.queue, self._last_key
+        run.coordinator.workers = self.executor.num_workers
         self.queue.open(self._last_key, run.priority, run.most_workers)
         self._drive.add(run)
+        if cancelled:
+            self._cancel(run)
 
     def _cancel(self, run: Run) -> None:
         if run in self._drive.machines:
-            run.session.cancel()
+            run.cancel()
             # Now, before any other result of it is taken.
             self._drive.look_at(run)
 
@@ -266,35 +235,35 @@ class Pool:
 
     def _let_go(self, run: Run) -> None:
         self._forget(run)
-        self._tell(lambda: run.watcher.put_off(run.session))
+        self._tell(partial(run.watcher.put_off, run))
 
     def _looked(self, run: Run) -> None:
         """Handle a run after a turn: end it if it is over, otherwise notify its watcher and its keeper."""
         if not run.finished:
             with run.guard:
-                run.watcher.looked(run.session)
-                run.keeper(run.session)
+                run.watcher.looked(run)
+                run.keeper(run)
             return
         with run.guard:
             result = run.end()
         if result.stopped_by == "cancelled":
             self._keep(run)
         self._forget(run)
-        self._tell(lambda: run.watcher.ended(run.session, result, None))
+        self._tell(lambda: run.watcher.ended(run, result, None))
 
     def _failed(self, run: Run, error: Exception) -> None:
         """Handle an exception of a run or its watcher: only this run ends."""
         if not isinstance(error, SearchFailed):
             LOG.error("a search failed in a way that nobody expected", exc_info=error)
-        run.session.failed = True
+        run.failed = True
         self._keep(run)
         self._forget(run)
         what = str(error) if isinstance(error, SearchFailed) else f"{type(error).__name__}: {error}"
-        self._tell(lambda: run.watcher.ended(run.session, None, what))
+        self._tell(lambda: run.watcher.ended(run, None, what))
 
     def _keep(self, run: Run) -> None:
         with run.guard:
-            self._tell(lambda: run.keeper.keep(run.session))
+            self._tell(lambda: run.keeper.keep(run))
 
     @staticmethod
     def _tell(action: Callable[[], None]) -> None:
@@ -306,7 +275,7 @@ class Pool:
 
     def _forget(self, run: Run) -> None:
         self._drive.remove(run)
-        self.queue.close(run.session.context)
+        self.queue.close(run.context)
 
     def _fail_over(self, error: Exception) -> None:
         self.healthy = False
@@ -332,5 +301,5 @@ class Pool:
         self.renewals += 1
         LOG.warning("there are workers again")
         for run in self._drive.machines:
-            run.session.executor = self.executor
+            run.executor = self.executor
         self._drive.move_to(self.executor)

@@ -54,11 +54,12 @@ class _Waiting:
             self.used_s += task.work * WORK_UNIT_S
 
 
-class PoolQueue:
+class PoolQueue(TaskQueue):
     """A queue for each run of a search. The key of a run is that of its context."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, _Waiting] = {}
+        super().__init__()
+        self._runs: dict[int, _Waiting] = {}
         self._present: tuple[int, ...] = (0,)
         self._num_ready = 1
         """Number of slots whose workers can take tasks."""
@@ -67,20 +68,20 @@ class PoolQueue:
 
     def open(self, context: int, priority: int, limit: int | None = None) -> None:
         """Accept tasks of this run from now on. ``limit``: only the first so many workers get them."""
-        waiting = self._waiting[context] = _Waiting(context, priority, self._reached_s[priority], limit)
+        waiting = self._runs[context] = _Waiting(context, priority, self._reached_s[priority], limit)
         waiting.affinity.settle(waiting.among(self._present), ())
 
     def close(self, context: int) -> None:
         """Forget the run and its tasks."""
-        self._waiting.pop(context, None)
+        self._runs.pop(context, None)
 
     def __len__(self) -> int:
-        return sum(len(waiting.tasks) for waiting in self._waiting.values())
+        return sum(len(waiting.tasks) for waiting in self._runs.values())
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Put tasks at the end of the queues of their runs; tasks of unknown runs are dropped."""
         for task in tasks:
-            waiting = self._waiting.get(task.context)
+            waiting = self._runs.get(task.context)
             if waiting is not None:
                 if not len(waiting.tasks):
                     waiting.used_s = max(waiting.used_s, self._reached_s[waiting.priority])
@@ -88,20 +89,20 @@ class PoolQueue:
 
     def ended(self, context: int, outcome: Outcome) -> None:
         """Charge a run with the actual time of a task instead of the expected one."""
-        waiting = self._waiting.get(context)
+        waiting = self._runs.get(context)
         if waiting is not None and outcome.index in waiting.charged_s:
             waiting.used_s += outcome.duration_s - waiting.charged_s.pop(outcome.index)
 
     def clear(self) -> None:
         """Forget all tasks."""
-        for waiting in self._waiting.values():
+        for waiting in self._runs.values():
             waiting.tasks.clear()
 
     def bundle_size(self, bundles: int, running: int) -> int:
         """How many tasks a bundle may have: with one run, what its queue says; with several, a common upper
         limit, which `take` lowers for each run."""
-        if len(self._waiting) == 1:
-            (only,) = self._waiting.values()
+        if len(self._runs) == 1:
+            (only,) = self._runs.values()
             if only.limit is not None and only.limit < self._num_ready:
                 bundles = bundles // self._num_ready * only.limit
             return only.tasks.bundle_size(bundles, running)
@@ -109,29 +110,29 @@ class PoolQueue:
 
     def lanes(self) -> set[Hashable]:
         """The keys of the lanes of the tasks that wait, of all runs."""
-        return set().union(*(waiting.tasks.lanes() for waiting in self._waiting.values()))
+        return set().union(*(waiting.tasks.lanes() for waiting in self._runs.values()))
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
         """Lanes of removed slots get other slots. No lane moves to a new slot, so no state moves."""
         self._num_ready = max(1, len(ready))
         if tuple(present) != self._present:
             self._present = tuple(present)
-            for waiting in self._waiting.values():
+            for waiting in self._runs.values():
                 waiting.affinity.settle(waiting.among(self._present), ())
         return []
 
     def early(self, ahead: Sequence[Task]) -> bool:
         """Whether a worker should get a further bundle already; if not, waiting runs are served sooner."""
         work_s = sum(task.work for task in ahead) * WORK_UNIT_S
-        return len(self._waiting) < 2 or work_s < AHEAD_S
+        return len(self._runs) < 2 or work_s < AHEAD_S
 
     def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]:
         """The next bundle for a worker slot, all of one run; empty if no task is for this slot."""
-        several = len(self._waiting) > 1
+        several = len(self._runs) > 1
         if several:
             work = min(work, SHARED_BUNDLE_S / WORK_UNIT_S)
         order = sorted(
-            self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
+            self._runs.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
         for waiting in order:
             slots = num_slots

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
@@ -102,28 +103,17 @@ def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_tim
     if game.calls.is_terminal(state):
         raise InvalidInput("moves", " ".join(body.moves), "a position in which the game is not over")
     if game.calls.current_player(state) == CHANCE:
-        outcome = drawn(game, state, body.seed)
-        return _move_json(game, state, game.name_of(CHANCE), Choice(outcome, thought="drawn"), 0.0)
-    player = opponent_of(body.preset, game, body.seconds)
-    # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
-    limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
-    asked = player_of(limited, game)
-    asked.clock = clock
-    choice, spent_s = ask(asked, game, state, body.seed, played if body.position is None else None, clock)
-    return _move_json(game, state, player, choice, spent_s)
-
-
-def _move_json(game: Game, state: State, player: str, choice: Choice, spent_s: float) -> dict[str, Any]:
-    return {
-        "game": game.spec,
-        "player": player,
-        "move": game.format_move(state, choice.move),
-        "value": choice.value,
-        "simulations": choice.simulations,
-        "nodes": choice.nodes,
-        "thought": choice.thought,
-        "cpu_s": spent_s,
-    }
+        player, spent_s = game.name_of(CHANCE), 0.0
+        choice = Choice(drawn(game, state, body.seed), thought="drawn")
+    else:
+        player = opponent_of(body.preset, game, body.seconds)
+        # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
+        limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
+        mover = player_of(limited, game)
+        mover.clock = clock
+        choice, spent_s = ask(mover, game, state, body.seed, played if body.position is None else None, clock)
+    made = {"game": game.spec, "player": player, "move": game.format_move(state, choice.move)}
+    return asdict(choice) | made | {"cpu_s": spent_s}
 
 
 def seen(game: Game, position: str | None) -> str | None:
@@ -147,9 +137,9 @@ def _chances(shown: Position, board: Board, draws: int) -> list[list[float | Non
         return None
     # A fixed seed: equal requests get equal draws.
     found = shown.game.chances(shown.state, draws, new_stream(CHANCES_SEED))
-    return (
-        [[found.get((r, c)) for c in range(len(row))] for r, row in enumerate(board.rows)] if found else None
-    )
+    if not found:
+        return None
+    return [[found.get((r, c)) for c in range(len(row))] for r, row in enumerate(board.rows)]
 
 
 def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
@@ -159,13 +149,5 @@ def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
 
 
 def _board_json(board: Board) -> dict[str, Any]:
-    return {
-        "rows": [
-            [{"text": cell.text, "owner": cell.owner, "last": cell.last} for cell in row]
-            for row in board.rows
-        ],
-        "row_labels": list(board.row_labels),
-        "column_labels": list(board.column_labels),
-        "lines": list(board.lines),
-        "slanted": board.slanted,
-    }
+    labels = {"row_labels": list(board.row_labels), "column_labels": list(board.column_labels)}
+    return asdict(board) | labels

@@ -8,7 +8,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,22 +33,22 @@ class Record:
     """Number of the search in the order of acceptance."""
     id: str
     state: str
-    priority: int
-    request: dict[str, Any]
+    priority: int = 0
+    request: dict[str, Any] = field(default_factory=dict)
     """The body of the request, with its defaults."""
-    fingerprint: str
+    fingerprint: str = ""
     """Hash of the body, to distinguish a repeated request from a different one with an equal key."""
-    created_s: float
+    created_s: float = 0.0
     """Time of acceptance in seconds since 1970."""
-    started_s: float | None
+    started_s: float | None = None
     """Time of the start in seconds since 1970; None before it."""
-    finished_s: float | None
+    finished_s: float | None = None
     """Time of the end in seconds since 1970; None before it."""
-    result: dict[str, Any] | None
-    error: dict[str, Any] | None
-    final_event: int | None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    final_event: int | None = None
     """The id of the final event; None while the search is open."""
-    to_cancel: bool
+    to_cancel: bool = False
     """Whether the search is to be cancelled."""
     written_by: str | None = None
     """The version of Banyan that accepted the search."""
@@ -60,7 +60,7 @@ class Record:
         return self.state in OVER
 
 
-COLUMNS = tuple(field.name for field in fields(Record) if field.name != "unreadable")
+COLUMNS = tuple(each.name for each in fields(Record) if each.name != "unreadable")
 
 
 def record_of(row: Sequence[Any]) -> Record:
@@ -151,19 +151,12 @@ def _unreadable(values: dict[str, Any], reason: str) -> Record:
     reason += f" (written by Banyan {writer:.40})" if isinstance(writer, str) else ""
     created_s = values["created_s"]
     return Record(
-        number=values["number"],
-        id=str(values["id"]),
-        state=UNREADABLE,
-        priority=0,
-        request={},
+        values["number"],
+        str(values["id"]),
+        UNREADABLE,
         fingerprint=str(values["fingerprint"]),
         created_s=created_s if isinstance(created_s, float) and _is_time(created_s) else 0.0,
-        started_s=None,
-        finished_s=None,
-        result=None,
         error={"title": "Unreadable record", "detail": reason},
-        final_event=None,
-        to_cancel=False,
         unreadable=reason,
     )
 

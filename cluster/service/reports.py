@@ -275,8 +275,7 @@ class SpeedupRun(Runner):
         self._session = session
         what = f"{session.search.request.strategy}, speedup"
         self._searches.watch.begun(f"speedup-{self.now.id}", self.now.game, what, session)
-        if self._searches.metrics is not None:
-            self._searches.metrics.watch(session)
+        self._searches.metrics.watch(session)
 
     def looked(self, session: Session) -> None:
         self._beside = self._beside or self._searches.pool.num_runs > 1
@@ -284,8 +283,7 @@ class SpeedupRun(Runner):
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
         self._outcome, self._session = result or error or "", None
         self._searches.watch.ended(f"speedup-{self.now.id}")
-        if self._searches.metrics is not None:
-            self._searches.metrics.settle(session)
+        self._searches.metrics.settle(session)
         self._over.set()
 
     def put_off(self, session: Session) -> None:

@@ -75,8 +75,8 @@ class Searches:
         self.store, self.pool, self.limits = store, pool, limits
         self.games = games or KnownGames()
         self.figures = ServiceFigures()
-        self.metrics: Metrics | None = None
-        """The metrics that the running sessions are added to, if any."""
+        families = partial(self.figures.families, pool)
+        self.metrics = Metrics(sources=(lambda: families(self.num_waiting, self.num_running),))
         self.draining = False
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
@@ -264,8 +264,7 @@ class Searches:
 
         self._recorder.put(partial(self.store.begin, live.id, now_s), tell)
         self.watch.begun(live.id, live.body["game"], live.body["strategy"], session)
-        if self.metrics is not None:
-            self.metrics.watch(session)
+        self.metrics.watch(session)
 
     def search_grown(self, live: Live, simulations: int, playouts: int) -> None:
         self.figures.grown(live.body["game"], live.body["strategy"], simulations, playouts)
@@ -288,8 +287,7 @@ class Searches:
             self._running.discard(live.id)
             insort(self._waiting, live, key=lambda each: each.order)
             self._recorder.put(partial(self.store.put_off, live.id), partial(live.turn, QUEUED))
-        if self.metrics is not None:
-            self.metrics.settle(session)
+        self.metrics.settle(session)
         self._fill()
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None:
@@ -300,8 +298,7 @@ class Searches:
             self._conclude(
                 live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json(), None
             )
-        if self.metrics is not None:
-            self.metrics.settle()
+        self.metrics.settle()
 
     def _look(self) -> Seen:
         """What the watch samples."""
@@ -395,12 +392,9 @@ class Searches:
                 Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
-            run: Run
-            if external:
-                since_s, most_s = live.idle_since_s, self.limits.seconds
-                run = ExternalRun(opened, live, keeper, live.priority, heard_s=since_s, longest_idle_s=most_s)
-            else:
-                run = Run(opened, live, keeper, live.priority)
+            run = (ExternalRun if external else Run)(opened, live, keeper, live.priority)
+            if isinstance(run, ExternalRun):
+                run.heard_s, run.longest_idle_s = live.idle_since_s or run.heard_s, self.limits.seconds
             with self._lock:
                 if self.draining:
                     return

@@ -19,12 +19,10 @@ from types import FrameType
 
 import uvicorn
 
-from cluster.observe.metrics import Metrics
 from cluster.runtime.tasks import Executor
 from cluster.service.allocator import give_memory_back
 from cluster.service.api.app import create_app
 from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
-from cluster.service.api.operation_routes import families
 from cluster.service.api.tokens import Tokens, check_host
 from cluster.service.known_games import AllowedGames, KnownGames
 from cluster.service.limits import Limits
@@ -97,12 +95,8 @@ def _serve(
         stack.callback(games.close)
         searches = Searches(store, pool, limits, settings.checkpoint_every_s, games=games)
         searches.figures.restarts = restarts
-        metrics = Metrics(sources=(partial(families, searches),))
-        metrics.watch_executor(pool.executor)
-        searches.metrics = metrics
-        app = create_app(
-            searches, metrics, settings.tokens, settings.origins, allow_speedup=settings.allow_speedup
-        )
+        searches.metrics.watch_executor(pool.executor)
+        app = create_app(searches, settings.tokens, settings.origins, allow_speedup=settings.allow_speedup)
         pool.start()
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()

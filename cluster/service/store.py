@@ -216,22 +216,19 @@ class Store:
 
     def begin(self, search_id: str, now_s: float) -> None:
         """Set the state of a search to running."""
-        with self._transaction() as db:
-            db.execute(
-                "UPDATE search SET state = ?, started_s = coalesce(started_s, ?) WHERE id = ?",
-                (RUNNING, now_s, search_id),
-            )
+        change = "UPDATE search SET state = ?, started_s = coalesce(started_s, ?) WHERE id = ?"
+        self._change((change, RUNNING, now_s, search_id))
 
     def put_off(self, search_id: str) -> None:
         """Set the state of a running search to queued: another has its place."""
-        with self._transaction() as db:
-            db.execute("UPDATE search SET state = ? WHERE id = ?", (QUEUED, search_id))
-            db.execute("UPDATE start SET under_way = 0 WHERE id = ?", (search_id,))
+        self._change(
+            ("UPDATE search SET state = ? WHERE id = ?", QUEUED, search_id),
+            ("UPDATE start SET under_way = 0 WHERE id = ?", search_id),
+        )
 
     def cancel(self, search_id: str) -> None:
         """Mark a search as to be cancelled."""
-        with self._transaction() as db:
-            db.execute("UPDATE search SET to_cancel = 1 WHERE id = ?", (search_id,))
+        self._change(("UPDATE search SET to_cancel = 1 WHERE id = ?", search_id))
 
     def finish(
         self,
@@ -244,19 +241,19 @@ class Store:
         curve: Sequence[Sequence[float | None]] = (),
     ) -> None:
         """Store the final state of a search, and its curve if it has one."""
-        with self._transaction() as db:
-            db.execute(
-                "UPDATE search SET state = ?, result = ?, error = ?, final_event = ?, finished_s = ?"
-                " WHERE id = ?",
-                (state, _dumped(result), _dumped(error), final_event, now_s, search_id),
-            )
-            db.execute("DELETE FROM start WHERE id = ?", (search_id,))
-            _keep_curve(db, search_id, curve)
+        texts = (None if each is None else json.dumps(each) for each in (result, error))
+        change = (
+            "UPDATE search SET state = ?, result = ?, error = ?, final_event = ?, finished_s = ? WHERE id = ?"
+        )
+        self._change(
+            (change, state, *texts, final_event, now_s, search_id),
+            ("DELETE FROM start WHERE id = ?", search_id),
+            *_kept_curve(search_id, curve),
+        )
 
     def keep_curve(self, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
         """Store the curve of a search that is not over."""
-        with self._transaction() as db:
-            _keep_curve(db, search_id, curve)
+        self._change(*_kept_curve(search_id, curve))
 
     def curve(self, search_id: str) -> list[CurvePoint]:
         """The curve of a search as it was stored last; empty if there is none that can be read."""
@@ -268,26 +265,22 @@ class Store:
 
     def reopen(self, search_id: str) -> None:
         """Set a search that is over to queued again and delete its result."""
-        with self._transaction() as db:
-            db.execute(
-                "UPDATE search SET state = ?, result = NULL, error = NULL, final_event = NULL,"
-                " finished_s = NULL, to_cancel = 0 WHERE id = ?",
-                (QUEUED, search_id),
-            )
+        change = (
+            "UPDATE search SET state = ?, result = NULL, error = NULL, final_event = NULL,"
+            " finished_s = NULL, to_cancel = 0 WHERE id = ?"
+        )
+        self._change((change, QUEUED, search_id))
 
     def opening(self, search_id: str) -> None:
         """Record that a search is about to be opened and counts as running from now on."""
-        with self._transaction() as db:
-            db.execute(
-                "INSERT INTO start (id, under_way) VALUES (?, 1)"
-                " ON CONFLICT (id) DO UPDATE SET under_way = 1",
-                (search_id,),
-            )
+        change = (
+            "INSERT INTO start (id, under_way) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET under_way = 1"
+        )
+        self._change((change, search_id))
 
     def put_away(self) -> None:
         """Record that no search is running, because the server ends normally."""
-        with self._transaction() as db:
-            db.execute("UPDATE start SET under_way = 0")
+        self._change(("UPDATE start SET under_way = 0",))
 
     def count_death(self) -> tuple[dict[str, int], list[str]]:
         """Count a crash of the server against the searches that were running.
@@ -342,6 +335,12 @@ class Store:
             # Also those that a version without curves has left.
             db.execute("DELETE FROM curves WHERE id NOT IN (SELECT id FROM search)")
         return [row[0] for row in rows]
+
+    def _change(self, *changes: tuple[Any, ...]) -> None:
+        """Store changes together; each is a statement and its values."""
+        with self._transaction() as db:
+            for statement, *values in changes:
+                db.execute(statement, values)
 
     def _get(self, where: str, value: str) -> Record | None:
         with self._reading:
@@ -479,10 +478,6 @@ def _row(db: sqlite3.Connection, where: str, value: str) -> tuple[Any, ...] | No
     return row
 
 
-def _keep_curve(db: sqlite3.Connection, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
-    if curve:
-        db.execute("INSERT OR REPLACE INTO curves VALUES (?, ?)", (search_id, json.dumps(curve)))
-
-
-def _dumped(values: dict[str, Any] | None) -> str | None:
-    return None if values is None else json.dumps(values)
+def _kept_curve(search_id: str, curve: Sequence[Sequence[float | None]]) -> list[tuple[Any, ...]]:
+    """The change that stores a curve; none if it is empty."""
+    return [("INSERT OR REPLACE INTO curves VALUES (?, ?)", search_id, json.dumps(curve))] if curve else []

@@ -16,7 +16,6 @@ from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session, left_s
 from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
-from cluster.runtime.workers import WORKER_S, WORTH, Pace
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -189,25 +188,6 @@ def test_what_is_left_is_estimated_from_what_was_done(
     session.coordinator.counters.simulations = 200
     clock.now_s = after_s
     assert left_s(session) == pytest.approx(left)
-
-
-def test_more_workers_than_cores_are_started_by_and_by_as_long_as_they_pay() -> None:
-    clock, left = Clock(), [1e9]
-    pace = Pace(2, lambda: left[0], clock)
-    assert pace.limit == 2
-    assert not pace.look(ready=1, wanted=32)
-    clock.now_s = 3.0
-    assert pace.look(ready=2, wanted=32)
-    assert pace.limit == 4
-    # The next ones take twice the three seconds, and are to be worth it.
-    clock.now_s = 9.0
-    left[0] = 2 * WORTH * 6.0 - 0.1
-    assert not pace.look(ready=4, wanted=32)
-    left[0] += 0.2
-    assert pace.look(ready=4, wanted=32)
-    assert pace.limit == 8
-    assert WORKER_S > 0
-    assert not pace.look(ready=8, wanted=8)
 
 
 @pytest.mark.slow

@@ -275,10 +275,10 @@ def test_and_when_they_are_large_but_for_the_last() -> None:
 def test_what_jobs_share_is_left_out_of_a_call_and_put_back() -> None:
     statistics = empty_statistics(10_000)
     tasks = [task_of(RoundJob(i, i, 7, 1, Snapshot(7, statistics))) for i in range(3)]
-    call = Call(brings_shared=True, live=(0,))
+    call = Call(brings_common=True, live=(0,))
     packed = pack_call(call, tasks)
     assert len(packed) < 2000 < statistics.nbytes
-    found, jobs = unpack_call(packed, lambda call: "the part" if call.brings_shared else None)
+    found, jobs = unpack_call(packed, lambda call: "the part" if call.brings_common else None)
     assert found == call
     assert [(context, index) for context, index, _ in jobs] == [(OPENED, 0), (OPENED, 1), (OPENED, 2)]
     assert {job.snapshot.statistics for _, _, job in jobs} == {"the part"}

@@ -248,15 +248,8 @@ def _crowding(request: SearchRequest, cores: int) -> float:
 def _time_snapshots(
     request: SearchRequest, executor: RayExecutor, costs: Costs, rows: Rows | None = None
 ) -> Costs:
-    """The costs of a round beyond its calls: publishing and fetching a snapshot.
-
-    Snapshots go through the object store, as they do with many workers.
-    """
-    few, executor.dispatcher.few = executor.dispatcher.few, 0
-    try:
-        ran = timed_run(request, executor, rows=rows)
-    finally:
-        executor.dispatcher.few = few
+    """The costs of a round beyond its calls: publishing and fetching a snapshot."""
+    ran = timed_run(request, executor, rows=rows)
     call_s = costs.turn_s + costs.send_s + costs.receive_s
     round_s = costs.plan_s + costs.round_s
     known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * round_s + ran.calls * call_s

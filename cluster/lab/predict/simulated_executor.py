@@ -96,8 +96,8 @@ class _Slot:
     rate: float = 0.0
     pieces: dict[int, int] = field(default_factory=dict)
     """Strategy root: number of pieces grown in each lane's tree on this worker, by lane."""
-    shared: Hashable = None
-    """Key of the shared part on the worker; with strategy tree, a snapshot."""
+    common: Hashable = None
+    """Key of the common part on the worker; with strategy tree, a snapshot."""
 
 
 @dataclass(order=True)
@@ -304,14 +304,14 @@ class SimulatedExecutor:
         """Send a bundle; determines when the worker runs it, and whether the worker dies meanwhile."""
         costs, first = self._costs, jobs[0]
         call_s, travel_s = costs.worker_call_s, costs.latency_s / 2
-        if first.shared is not None:
-            if first.shared_key not in self._published:
-                self._published.add(first.shared_key)
+        if first.common is not None:
+            if first.common_key not in self._published:
+                self._published.add(first.common_key)
                 self._charge(MAKING, costs.plan_s)
                 # The first snapshot costs no round: its tree has no visits.
-                self._charge(SNAPSHOTS, (costs.round_s if first.shared.key else 0.0) + costs.publish_s)
-            if slot.shared != first.shared_key:
-                slot.shared = first.shared_key
+                self._charge(SNAPSHOTS, (costs.round_s if first.common.key else 0.0) + costs.publish_s)
+            if slot.common != first.common_key:
+                slot.common = first.common_key
                 call_s += costs.fetch_s
                 travel_s += self._way_s
         self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
@@ -376,7 +376,7 @@ class SimulatedExecutor:
         heapq.heapify(self._answers)
         slot.bundles = 0
         slot.pieces.clear()
-        slot.shared = None
+        slot.common = None
         slot.status.become(WorkerState.LOST, reason)
         # The new process is ready at once, and its first job waits until it has started.
         slot.status.become(WorkerState.STARTING)

@@ -10,18 +10,14 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 
-from cluster.observe.metrics import Metrics, version_of
+from cluster.observe.metrics import version_of
 from cluster.service import errors
 from cluster.service.answer_models import FinalEvent, Progress, Tick
-from cluster.service.api.game_routes import game_routes
+from cluster.service.api import game_routes, operation_routes, page_routes, report_routes, search_routes
 from cluster.service.api.middleware import Guard
-from cluster.service.api.operation_routes import cluster_router, operation_routes
-from cluster.service.api.page_routes import page_routes
-from cluster.service.api.report_routes import report_routes
-from cluster.service.api.search_routes import leaf_router, router
 from cluster.service.api.tokens import Tokens
 from cluster.service.errors import SCHEMA, ProblemView
-from cluster.service.reports import ReportFiles, Speedups
+from cluster.service.reports import Speedups
 from cluster.service.searches import Searches
 
 PREFIX = "/api/v1"
@@ -41,7 +37,6 @@ field, the value, and what is accepted."""
 
 def create_app(
     searches: Searches,
-    metrics: Metrics,
     tokens: Tokens | None = None,
     origins: Sequence[str] = (),
     *,
@@ -61,25 +56,18 @@ def create_app(
         responses=errors.problems(*ANYWHERE),
     )
     app.state.searches = searches
+    app.state.speedups = Speedups(searches, allowed=allow_speedup)
     errors.install(app)
     _describe(app)
     asks = [Depends(HTTPBearer(auto_error=False, description="One of the server's tokens, if it has any."))]
     api = APIRouter(prefix=PREFIX, dependencies=asks)
-    for each in (router, cluster_router, leaf_router):
-        api.include_router(each)
-    api.include_router(game_routes(searches.games, searches.limits))
-    speedups = Speedups(searches, allowed=allow_speedup)
-    api.include_router(report_routes(ReportFiles(searches.store.folder), speedups))
-    app.include_router(api)
-    app.include_router(operation_routes(searches, metrics))
-    app.include_router(page_routes())
-    app.add_middleware(
-        Guard,
-        tokens=tokens,
-        origins=origins,
-        limits=searches.limits,
-        figures=searches.figures,
-    )
+    for router in (search_routes.router, search_routes.leaf_router, game_routes.router, report_routes.router):
+        api.include_router(router)
+    api.include_router(operation_routes.cluster_router)
+    for router in (api, operation_routes.router, page_routes.router):
+        app.include_router(router)
+    limits, figures = searches.limits, searches.figures
+    app.add_middleware(Guard, tokens=tokens, origins=origins, limits=limits, figures=figures)
     if origins:
         app.add_middleware(
             CORSMiddleware,

@@ -35,19 +35,17 @@ def is_page(path: str) -> bool:
     return path == "/" or path.startswith(PREFIX)
 
 
-def page_routes() -> APIRouter:
-    """The routes of the page."""
-    router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @router.get("/")
-    def index() -> Response:
-        return _answer(INDEX)
 
-    @router.get(PREFIX + "{name:path}")
-    def file(name: Annotated[str, InPath()]) -> Response:
-        return _answer(name)
+@router.get("/")
+def index() -> Response:
+    return _answer(INDEX)
 
-    return router
+
+@router.get(PREFIX + "{name:path}")
+def file(name: Annotated[str, InPath()]) -> Response:
+    return _answer(name)
 
 
 @cache

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from cluster.service.api.connections import address_of
+from cluster.service.api.search_routes import Service
 from cluster.service.errors import Problem, problems
 from cluster.service.reports import ALLOW, Measurement, Report, ReportFiles, Speedups, Unusable
 from cluster.service.request_models import SpeedupBody
@@ -25,56 +26,64 @@ class SpeedupsView(BaseModel):
     last: Measurement | None = Field(description="The measurement that runs, or that ran last.")
 
 
-def report_routes(reports: ReportFiles, speedups: Speedups) -> APIRouter:
-    """The routes for results of `banyan speedup`, `predict` and `strength`."""
-    router = APIRouter(tags=["reports"])
+async def _of_app(request: Request) -> Speedups:
+    """The measurements of the application that answers."""
+    speedups: Speedups = request.app.state.speedups
+    return speedups
 
-    @router.get("/reports", response_model=ReportList, summary="Results of measurements")
-    def listed() -> dict[str, Any]:
-        """The files speedup.json, predict.json and strength.json, at most three folders below the data
-        folder."""
-        return {"reports": reports.listed()}
 
-    @router.get(
-        "/reports/{id}",
-        summary="One result",
-        responses={200: {"content": {"application/json": {"schema": {}}}}, **problems(404, 409)},
-        response_class=Response,
-    )
-    def content(id: Id) -> Response:  # noqa: A002
-        """The content of the file as the command wrote it."""
-        try:
-            found = reports.content(id)
-        except Unusable as problem:
-            raise Problem(409, f"this file cannot be shown: {problem}", field="id", value=id) from None
-        if found is None:
-            raise Problem(404, "there is no such report", field="id", value=id)
-        return Response(found, media_type="application/json")
+Measurements = Annotated[Speedups, Depends(_of_app)]
+router = APIRouter(tags=["reports"])
 
-    @router.get("/speedups", response_model=SpeedupsView, summary="The measurement on this server")
-    def measured() -> dict[str, Any]:
-        """Whether one can be started, and the progress of the one that runs or ran last."""
-        reason = None if speedups.allowed else f"this server runs without {ALLOW}"
-        last = None if speedups.last is None else speedups.last.view()
-        return {"reason": reason, "workers": speedups.num_workers, "last": last}
 
-    @router.post(
-        "/speedups",
-        response_model=Measurement,
-        status_code=202,
-        summary="Measure the speedup of this server's workers",
-        responses=problems(409, 429, 503),
-    )
-    def start(request: Request, body: SpeedupBody) -> Measurement:
-        """Search on 1, 2, 4 and more workers beside the other searches, and write a report. One measurement
-        runs at a time. It ends with the server, and does not survive a restart."""
-        return speedups.start(body, address_of(request.client)).view()
+@router.get("/reports", response_model=ReportList, summary="Results of measurements")
+def listed(searches: Service) -> dict[str, Any]:
+    """The files speedup.json, predict.json and strength.json, at most three folders below the data
+    folder."""
+    return {"reports": ReportFiles(searches.store.folder).listed()}
 
-    @router.delete(
-        "/speedups/{id}", response_model=Measurement, summary="Cancel a measurement", responses=problems(404)
-    )
-    def cancel(id: Id) -> Measurement:  # noqa: A002
-        """It ends without a report; nothing changes if it is over."""
-        return speedups.cancel(id).view()
 
-    return router
+@router.get(
+    "/reports/{id}",
+    summary="One result",
+    responses={200: {"content": {"application/json": {"schema": {}}}}, **problems(404, 409)},
+    response_class=Response,
+)
+def content(searches: Service, id: Id) -> Response:  # noqa: A002
+    """The content of the file as the command wrote it."""
+    try:
+        found = ReportFiles(searches.store.folder).content(id)
+    except Unusable as problem:
+        raise Problem(409, f"this file cannot be shown: {problem}", field="id", value=id) from None
+    if found is None:
+        raise Problem(404, "there is no such report", field="id", value=id)
+    return Response(found, media_type="application/json")
+
+
+@router.get("/speedups", response_model=SpeedupsView, summary="The measurement on this server")
+def measured(speedups: Measurements) -> dict[str, Any]:
+    """Whether one can be started, and the progress of the one that runs or ran last."""
+    reason = None if speedups.allowed else f"this server runs without {ALLOW}"
+    last = None if speedups.last is None else speedups.last.view()
+    return {"reason": reason, "workers": speedups.num_workers, "last": last}
+
+
+@router.post(
+    "/speedups",
+    response_model=Measurement,
+    status_code=202,
+    summary="Measure the speedup of this server's workers",
+    responses=problems(409, 429, 503),
+)
+def start(speedups: Measurements, request: Request, body: SpeedupBody) -> Measurement:
+    """Search on 1, 2, 4 and more workers beside the other searches, and write a report. One measurement
+    runs at a time. It ends with the server, and does not survive a restart."""
+    return speedups.start(body, address_of(request.client)).view()
+
+
+@router.delete(
+    "/speedups/{id}", response_model=Measurement, summary="Cancel a measurement", responses=problems(404)
+)
+def cancel(speedups: Measurements, id: Id) -> Measurement:  # noqa: A002
+    """It ends without a report; nothing changes if it is over."""
+    return speedups.cancel(id).view()

@@ -19,7 +19,6 @@ import pytest
 import games
 import search
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.runtime.session import Session
 from cluster.service import evaluator_client
 from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun
@@ -388,16 +387,12 @@ def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
 def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:
     opened = Opened(Coordinator(open_search(SearchRequest(**EXTERNAL), external=True), 1))
     now = [0.0]
-    run = ExternalRun(
-        opened, Seen(), Keeper(tmp_path / "kept", warn=never), longest_idle_s=9.0, clock=lambda: now[0]
-    )
+    run = ExternalRun(opened, Seen(), Keeper(tmp_path / "kept", warn=never), clock=lambda: now[0])
+    run.longest_idle_s = 9.0
     assert run.ask(1, 10.0) == []
     with pytest.raises(Problem, match="send the evaluations again"):
         run.tell({"id": "0", "value": 0.0})
-    run.session = Session(
-        opened.coordinator,
-        cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[])),
-    )
+    run.executor = cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[]))
     assert run.begin() == []
     assert (run.contexts, run.again()) == ({}, [])
     [leaf] = run.ask(5, 10.0)

@@ -154,7 +154,7 @@ def test_a_job_that_raises_fails_its_own_search_only(tmp_path: Path) -> None:
     assert bad.result is None
     assert bad.error is not None and "AttributeError" in bad.error
     assert good.result is not None and good.error is None
-    assert runs[0].session.outcome == "failed"
+    assert runs[0].outcome == "failed"
     # What it has come to is kept.
     assert read_checkpoint(runs[0].keeper.path).stopped_by is None
 
@@ -398,19 +398,19 @@ def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
 
 
 @pytest.mark.parametrize("name", ["root", "tree", "leaf", "hidden"])
-def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
+def test_what_is_common_comes_back_where_the_task_runs(name: str) -> None:
     """As it travels to a worker process: the part beside the task, and the task without it."""
     coordinator = fresh(REQUESTS[name]).coordinator
     context = coordinator.search.context
     tasks = [task_of(job, 4) for job in coordinator.start()]
-    assert len({task.shared_key for task in tasks}) == 1
+    assert len({task.common_key for task in tasks}) == 1
     process, plain = WorkerProcess(Worker), Worker()
     process.prepare(pickle.dumps(None))
     values = [pickle.dumps(context)]
-    shared = tasks[0].shared
-    if shared is not None:
-        values.append(pickle.dumps(shared.value))
-    call = Call(brings=(4,), brings_shared=shared is not None, live=(4,))
+    common = tasks[0].common
+    if common is not None:
+        values.append(pickle.dumps(common.value))
+    call = Call(brings=(4,), brings_common=common is not None, live=(4,))
     found = pickle.loads(process.run(pack_call(call, tasks[:1]), *values))
     # What a process has got is not sent again.
     found += pickle.loads(process.run(pack_call(Call(live=(4,)), tasks[1:])))
