@@ -248,25 +248,19 @@ class _Position:
     def __init__(self, state: Any, largest: float) -> None:
         self.state, self._largest = state, largest
 
+    def __getattr__(self, name: str) -> Any:
+        """What OpenSpiel calls by the same name: current_player, chance_outcomes, is_terminal."""
+        return getattr(self.state, name)
+
     def copy(self) -> _Position:
         return _Position(self.state.clone(), self._largest)
-
-    def current_player(self) -> int:
-        return int(self.state.current_player())
 
     def legal_moves(self) -> Sequence[int]:
         actions: list[int] = self.state.legal_actions()
         return actions
 
-    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        outcomes: list[tuple[int, float]] = self.state.chance_outcomes()
-        return outcomes
-
     def play(self, move: int) -> None:
         self.state.apply_action(move)
-
-    def is_terminal(self) -> bool:
-        return bool(self.state.is_terminal())
 
     def returns(self) -> float | Sequence[float]:
         returns: list[float] = self.state.returns()
@@ -329,8 +323,7 @@ class _WidePosition(_Position):
         return f"block {move}" if self._draws_block() else super().format_move(move)
 
     def _outcomes(self) -> Sequence[tuple[int, float]]:
-        if self._listed is None:
-            self._listed = list(super().chance_outcomes())
+        self._listed = self._listed or self.state.chance_outcomes()
         return self._listed
 
     def _draws_block(self) -> bool:
