@@ -32,10 +32,9 @@ from games.contract.findings import (
     deal,
     line_of,
     plain_rules,
-    said,
 )
 from games.contract.trial import RandomGame, check_attributes, check_return, limit_of, random_games
-from games.errors import InvalidInput, counted
+from games.errors import InvalidInput, counted, said
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
 

@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
+from games.errors import said
 from games.game import Game, State
 from games.jit import source_of
 from games.rng import new_stream
@@ -201,11 +202,6 @@ def ask_plain(
     if limit is None:
         return ask(game, rule, function, *arguments, ply=ply)
     return ask(game, rule, limit.call, function, *arguments, ply=ply)
-
-
-def said(error: BaseException) -> str:
-    """An exception as one line of text: its type and message."""
-    return " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
 
 
 def line_of(error: BaseException, game: Game) -> str:
