@@ -49,6 +49,11 @@ class UnknownOption(InvalidInput):
         return (InvalidInput, (self.field, self.value, self.accepted), {"args": self.args})
 
 
+def said(error: BaseException) -> str:
+    """An exception as one line of text: its type and message."""
+    return " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+
+
 def counted(count: float, noun: str, plural: str = "") -> str:
     """A number of things in words: ``1 worker``, ``1,024 workers``; ``plural`` if it is not with an s."""
     return f"{round(count):,} {noun if round(count) == 1 else plural or noun + 's'}"

@@ -20,8 +20,8 @@ from games.game import CHANCE, Board, Game, State
 from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
-from games.spec import Spec
-from games.user_games import read_text, reason_of
+from games.spec import OPENSPIEL, Spec
+from games.user_games import library_or_refuse, read_text, reason_of
 
 HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
@@ -32,16 +32,6 @@ BLOCK = 128
 _PLAIN = "-?[0-9.]+|True|False"
 _PARAMETER = rf"\w+=(?:{_PLAIN})"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
-
-
-def pyspiel_or_refuse(field: str, value: str) -> Any:
-    """The module pyspiel; raises InvalidInput if it is not installed."""
-    try:
-        import pyspiel
-    except ImportError:
-        accepted = "OpenSpiel to be installed: pip install open_spiel"
-        raise InvalidInput(field, value, accepted) from None
-    return pyspiel
 
 
 def name_of(game: Game) -> str | None:
@@ -78,7 +68,7 @@ def rules_of(game: Game) -> str | None:
 
 def game_from_spec(spec: Spec) -> OpenSpielGame:
     """The game of a spec; raises InvalidInput (field ``game``) without OpenSpiel or for an unknown game."""
-    pyspiel = pyspiel_or_refuse("game", _text(spec))
+    pyspiel = library_or_refuse(OPENSPIEL, "game", _text(spec))
     name = spec.options.get("game", "")
     if name.startswith("python_"):
         try:
@@ -248,25 +238,19 @@ class _Position:
     def __init__(self, state: Any, largest: float) -> None:
         self.state, self._largest = state, largest
 
+    def __getattr__(self, name: str) -> Any:
+        """What OpenSpiel calls by the same name: current_player, chance_outcomes, is_terminal."""
+        return getattr(self.state, name)
+
     def copy(self) -> _Position:
         return _Position(self.state.clone(), self._largest)
-
-    def current_player(self) -> int:
-        return int(self.state.current_player())
 
     def legal_moves(self) -> Sequence[int]:
         actions: list[int] = self.state.legal_actions()
         return actions
 
-    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        outcomes: list[tuple[int, float]] = self.state.chance_outcomes()
-        return outcomes
-
     def play(self, move: int) -> None:
         self.state.apply_action(move)
-
-    def is_terminal(self) -> bool:
-        return bool(self.state.is_terminal())
 
     def returns(self) -> float | Sequence[float]:
         returns: list[float] = self.state.returns()
@@ -329,8 +313,7 @@ class _WidePosition(_Position):
         return f"block {move}" if self._draws_block() else super().format_move(move)
 
     def _outcomes(self) -> Sequence[tuple[int, float]]:
-        if self._listed is None:
-            self._listed = list(super().chance_outcomes())
+        self._listed = self._listed or self.state.chance_outcomes()
         return self._listed
 
     def _draws_block(self) -> bool:

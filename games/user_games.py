@@ -25,13 +25,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from games.errors import BrokenGame, InvalidInput
+from games.errors import BrokenGame, InvalidInput, said
 from games.game import Game
 from games.jit import make_cacheable, writable_cache
-from games.spec import Spec, options_of
+from games.spec import GYM, OPENSPIEL, Spec, options_of
 
 GROUP = "banyan.games"
 """The group of entry points; each names a subclass of Game, or a function from Spec to Game."""
+
+LIBRARIES = {
+    OPENSPIEL: ("pyspiel", "OpenSpiel", "open_spiel"),
+    GYM: ("gymnasium", "gymnasium", "gymnasium"),
+}
+"""By the name before a colon: the module that must be installed, its name, and the package that has it."""
 
 _MODULE_PREFIXES = ("banyan_game_", "banyan_evaluator_")
 """Prefixes of the names of modules that are made from files, see `module_of`."""
@@ -122,6 +128,16 @@ def game_from_package(point: EntryPoint, spec: Spec) -> Game:
             "game", spec.name, f"a package that can be imported ({reason_of(error)})"
         ) from None
     return _make(found, spec)
+
+
+def library_or_refuse(family: str, field: str, value: str) -> Any:
+    """The module that games of this family need; raises InvalidInput (``field``) if it is not installed."""
+    module, name, package = LIBRARIES[family]
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        accepted = f"{name} to be installed: pip install {package}"
+        raise InvalidInput(field, value, accepted) from None
 
 
 def _make(factory: Any, spec: Spec) -> Game:
@@ -236,9 +252,8 @@ def broken_by(error: Exception) -> BrokenGame | None:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:
         return None
-    what = " ".join(f"{type(error).__name__}: {error}".split())
     name, line = Path(frames[-1].filename).name, frames[-1].lineno
-    return BrokenGame(name, f"{frames[0].name}: raised {what} (line {line})")
+    return BrokenGame(name, f"{frames[0].name}: raised {said(error)} (line {line})")
 
 
 def reason_of(error: Exception, path: str = "") -> str:

@@ -47,24 +47,17 @@ def check(
         kind = "compiled" if is_compiled(loaded.rules) else "plain Python"
         limits = f"{counted(loaded.max_moves, 'move')} and {counted(loaded.max_plies, 'ply', 'plies')}"
         write(f"{loaded.spec}: {kind}, at most {limits}\n")
-    findings = look(loaded, games, seed)
-    answer: dict[str, Any] = {
-        "game": loaded.spec,
-        "findings": [
-            {"rule": finding.rule, "text": finding.text, "after": finding.after} for finding in findings
-        ],
-    }
-    if findings:
-        if not json_output:
-            write(f"{counted(len(findings), 'thing')} to mend:")
-            write("\n".join(f"  {finding}" for finding in findings))
-    else:
-        if not json_output:
-            write(f"contract  {counted(games, 'random game')}: all that must hold does\n")
+    found = look(loaded, games, seed)
+    told = [] if found is None else [{"rule": found.rule, "text": found.text, "after": found.after}]
+    answer: dict[str, Any] = {"game": loaded.spec, "findings": told}
+    if not json_output:
+        right = f"contract  {counted(games, 'random game')}: all that must hold does\n"
+        write(right if found is None else f"1 thing to mend:\n  {found}")
+    if found is None:
         answer |= _shown(loaded, seed, None if json_output else colour_wanted(no_color), quiet=json_output)
     if json_output:
         print_json(answer)
-    return 2 if findings else 0
+    return 0 if found is None else 2
 
 
 def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:

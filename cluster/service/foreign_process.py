@@ -35,7 +35,7 @@ from games.board import draw
 from games.compile.specialise import is_compiled
 from games.contract.findings import deal
 from games.contract.trial import PLIES, try_out
-from games.errors import InvalidInput
+from games.errors import InvalidInput, said
 from games.game import Game, State
 from games.python_game import PythonGame
 from games.python_positions import CACHED_POSITIONS, copy_of
@@ -244,8 +244,7 @@ def _answer(call: Call) -> bytes:
     except MemoryError:
         return _json({"reason": f"needs more than {call.memory_mb} MB"})
     except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return _json({"reason": f"raised {text[:LINE]}"})
+        return _json({"reason": f"raised {said(error)[:LINE]}"})
 
 
 def _json(answer: dict[str, Any]) -> bytes:

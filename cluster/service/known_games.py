@@ -47,8 +47,6 @@ FORM = (
     "gym:FrozenLake-v1"
 )
 _PATTERN = re.compile(rf"(?:{OPENSPIEL}:[\w*]+|{GYM}:(?!.*\.py$)[\w.*/-]+|[\w.*-]+)", re.ASCII)
-_MODULES = {OPENSPIEL: ("pyspiel", "OpenSpiel", "open_spiel"), GYM: ("gymnasium", "gymnasium", "gymnasium")}
-"""By the name before a colon: the module that must be installed, its name, and the package that has it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class AllowedGames:
             return False
         if file_of(spec) is not None:
             raise InvalidInput("game", text, f"a name, not a file: {self._accepted}")
-        there = spec.name in _MODULES or spec.name in own.installed()
+        there = spec.name in own.LIBRARIES or spec.name in own.installed()
         if there and any(_matches(_plain_name(spec), pattern) for pattern in self.patterns):
             return True
         raise InvalidInput("game", text, self._accepted)
@@ -95,7 +93,7 @@ def allow_games(patterns: Sequence[str]) -> AllowedGames:
             raise InvalidInput("allow_games", pattern, FORM)
         family, colon, _ = pattern.partition(":")
         if colon:
-            module, name, package = _MODULES[family]
+            module, name, package = own.LIBRARIES[family]
             if importlib.util.find_spec(module) is None:
                 accepted = f"{name} to be installed: pip install {package}"
                 raise InvalidInput("allow_games", pattern, accepted)
@@ -113,7 +111,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _plain_name(spec: Spec) -> str:
     """The name of a game without options, in the form of the patterns."""
-    if spec.name not in _MODULES:
+    if spec.name not in own.LIBRARIES:
         return spec.name
     name = re.split(r"[(:]", spec.options.get(TEXT_OF[spec.name], ""), maxsplit=1)[0]
     return f"{spec.name}:{name}"

@@ -28,47 +28,22 @@ DISCOUNT = 1.0
 PLAYERS = 2
 """`Game.num_players`."""
 
-_UNBOUND = "a generic function was called without a game; games.compile.specialise binds it to one"
+
+def _unbound(*arguments: Any) -> Any:
+    raise NotImplementedError(
+        "a generic function was called without a game; games.compile.specialise binds it to one"
+    )
 
 
-def current_player(state: State) -> int:
-    """Placeholder: see the rule of this name in `games.rules.Rules`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def legal_moves(state: State, moves: Moves) -> int:
-    """Placeholder: see the rule of this name in `games.rules.Rules`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def play(state: State, move: Int) -> None:
-    """Placeholder: see the rule of this name in `games.rules.Rules`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def is_terminal(state: State) -> bool:
-    """Placeholder: see the rule of this name in `games.rules.Rules`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def returns(state: State) -> float:
-    """Placeholder: see the rule of this name in `games.rules.Rules`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def cut_rollout(state: State, moves: Moves, stream: Stream, line: Moves, plies: int) -> tuple[float, int]:
-    """Placeholder for `Rules.cut_rollout`, which has no default."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def pack(state: State) -> np.uint64:
-    """Placeholder for `Rules.pack`, which has no default."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def unpack(key: np.uint64, state: State) -> None:
-    """Placeholder for `Rules.unpack`, which has no default."""
-    raise NotImplementedError(_UNBOUND)
+# Placeholders of rules that have no default: see `games.rules.Rules`.
+current_player: Callable[[State], int] = _unbound
+legal_moves: Callable[[State, Moves], int] = _unbound
+play: Callable[[State, Int], None] = _unbound
+is_terminal: Callable[[State], bool] = _unbound
+returns: Callable[[State], float] = _unbound
+cut_rollout: Callable[[State, Moves, Stream, Moves, int], tuple[float, int]] = _unbound
+pack: Callable[[State], np.uint64] = _unbound
+unpack: Callable[[np.uint64, State], None] = _unbound
 
 
 def chance(state: State, moves: Moves, stream: Stream) -> int:

@@ -1,7 +1,6 @@
-"""What this process compiles: said on standard error if it takes longer than a second, and how long it took.
+"""What this process compiles: said on standard error if it takes longer than a second.
 
-Numba announces each compilation, and none of what it loads from the cache. Seconds are kept beside the cache
-under the purpose of the compilation, so that the next message about the same purpose names them.
+Numba announces each compilation, and none of what it loads from the cache.
 
 Processes that a command starts leave their messages as notes in the folder that NOTES names: each process has
 one, the latest. The command shows them in its progress.
@@ -9,8 +8,6 @@ one, the latest. The command shows them in its progress.
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
 import re
 import sys
@@ -22,7 +19,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numba
 from numba.core import event
 
 NOTES = "BANYAN_NOTES"
@@ -80,8 +76,6 @@ class Watch(event.Listener):  # type: ignore[misc]
         """Prints a message; a server logs it instead."""
         self._seconds: dict[str, float] = {}
         """By purpose, of this process."""
-        self._earlier: dict[str, float] | None = None
-        """By purpose, of earlier processes; None before the first compilation."""
         self._purpose, self._depth, self._began, self._ended = "", 0, 0.0, 0.0
         self._changed = threading.Lock()
         self._speaks = False
@@ -94,8 +88,6 @@ class Watch(event.Listener):  # type: ignore[misc]
         found = _OF_GAME.fullmatch(event.data["dispatcher"].py_func.__qualname__)
         other = f"the rules of {found[1]}" if found else "what all games share"
         with self._changed:
-            if self._earlier is None:
-                self._earlier = _kept()
             self._purpose, self._began = getattr(_local, "purpose", other), time.monotonic()
             if not self._speaks:
                 self._speaks = True
@@ -108,9 +100,6 @@ class Watch(event.Listener):  # type: ignore[misc]
                 self._ended = time.monotonic()
                 spent = self._ended - self._began
                 self._seconds[self._purpose] = self._seconds.get(self._purpose, 0.0) + spent
-            if spent > SAID_AFTER_S:
-                # At once: a worker may be ended at any time.
-                self.keep()
 
     def _speak(self) -> None:
         due: dict[str, float] = {}
@@ -124,9 +113,7 @@ class Watch(event.Listener):  # type: ignore[misc]
                     break
             if compiles and spent >= due.get(purpose, SAID_AFTER_S):
                 due[purpose] = max(SAID_AGAIN_S, 2 * spent)
-                last = (self._earlier or {}).get(purpose)
-                hint = USUALLY if last is None else f"{last:.0f} s last time"
-                text = f"compiling {purpose}: {spent:.0f} s so far ({hint})"
+                text = f"compiling {purpose}: {spent:.0f} s so far ({USUALLY})"
                 if self.prints:
                     with suppress(OSError, ValueError):
                         self.say(text)
@@ -134,33 +121,7 @@ class Watch(event.Listener):  # type: ignore[misc]
                     note(text)
         if self._is_of_command:
             note("")
-        self.keep()
-
-    def keep(self) -> None:
-        """Write the seconds of this process beside the cache, unless that is not possible."""
-        with self._changed:
-            found = {purpose: round(s, 1) for purpose, s in self._seconds.items() if s > SAID_AFTER_S}
-        if found:
-            path = _file()
-            with suppress(OSError):
-                new = path.with_suffix(f".{os.getpid()}")
-                new.write_text(json.dumps(_kept() | found), encoding="utf-8")
-                new.replace(path)
-
-
-def _file() -> Path:
-    return Path(numba.config.CACHE_DIR or Path(__file__).parent / "__pycache__", "seconds_to_compile.json")
-
-
-def _kept() -> dict[str, float]:
-    """The seconds of earlier processes; empty if the file is missing or damaged."""
-    with suppress(OSError, ValueError):
-        found = json.loads(_file().read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return {key: float(value) for key, value in found.items() if isinstance(value, int | float)}
-    return {}
 
 
 WATCH = Watch()
 event.register("numba:compile", WATCH)
-atexit.register(WATCH.keep)

@@ -13,7 +13,6 @@ import time
 import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
+from games.errors import said
 from games.game import Game, State
 from games.jit import source_of
 from games.rng import new_stream
@@ -31,31 +31,17 @@ T = TypeVar("T")
 _current: ContextVar[TimeLimit | None] = ContextVar("time_limit", default=None)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A violation of the contract."""
+class Finding(Exception):
+    """A violation of the contract, after which nothing else is checked."""
 
-    rule: str
-    """The function or attribute that is at fault."""
-    text: str
-    """What is wrong, and at which ply it was found first."""
-    after: str = ""
-    """The moves that lead to the position, in the game's notation; empty at the start of the game."""
+    def __init__(self, rule: str, text: str, after: str = "") -> None:
+        """``rule``: the function or attribute that is at fault. ``text``: what is wrong, and at which ply.
+        ``after``: the moves that lead to the position, in the game's notation; empty at the start."""
+        super().__init__(rule, text, after)
+        self.rule, self.text, self.after = rule, text, after
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.text}" + (f", after moves {self.after}" if self.after else "")
-
-
-class Stop(Exception):
-    """A violation after which no further check is possible."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding)
-        self.finding = finding
-
-
-Found = tuple[str, Finding]
-"""A pair (kind, finding). For each rule, only the first finding of a kind is reported."""
 
 
 class DidNotEnd(BaseException):
@@ -169,7 +155,7 @@ def compile_rules(game: Game) -> None:
         try:
             rule.compile(tuple(numba.typeof(value) for value in arguments.get(name, (state,))))
         except NumbaError as error:
-            raise Stop(Finding(name, f"does not compile: {_of_numba(error, rule)}")) from None
+            raise Finding(name, f"does not compile: {_of_numba(error, rule)}") from None
 
 
 def _of_numba(error: NumbaError, rule: Any) -> str:
@@ -191,7 +177,7 @@ def _of_numba(error: NumbaError, rule: Any) -> str:
 
 
 def ask(game: Game, rule: str, function: Callable[..., Any], *arguments: Any, ply: int | None = None) -> Any:
-    """Call ``function``; an exception becomes Stop, with the line of the game's file that raised it.
+    """Call ``function``; an exception becomes a Finding, with the line of the game's file that raised it.
 
     MemoryError is raised again.
     """
@@ -202,10 +188,10 @@ def ask(game: Game, rule: str, function: Callable[..., Any], *arguments: Any, pl
         # A lack of memory, or a memory limit of the caller, is not a violation of the contract.
         raise
     except Exception as error:
-        raise Stop(Finding(rule, f"raised {said(error)}{where}{line_of(error, game)}")) from error
+        raise Finding(rule, f"raised {said(error)}{where}{line_of(error, game)}") from error
     except DidNotEnd as error:
         text = f"did not end within {error.seconds:g} s{where}{line_of(error, game)}"
-        raise Stop(Finding(rule, text)) from error
+        raise Finding(rule, text) from error
 
 
 def ask_plain(
@@ -216,11 +202,6 @@ def ask_plain(
     if limit is None:
         return ask(game, rule, function, *arguments, ply=ply)
     return ask(game, rule, limit.call, function, *arguments, ply=ply)
-
-
-def said(error: BaseException) -> str:
-    """An exception as one line of text: its type and message."""
-    return " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
 
 
 def line_of(error: BaseException, game: Game) -> str:

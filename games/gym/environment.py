@@ -23,7 +23,7 @@ from games.errors import InvalidInput
 from games.gym import ale
 from games.rules import MAX_MOVES
 from games.spec import GYM, TEXT_OF, Spec, parse_spec
-from games.user_games import module_of, reason_of
+from games.user_games import library_or_refuse, module_of, reason_of
 
 ANSI = "ansi"
 MOST_STEPS = 100_000
@@ -115,23 +115,13 @@ def _value(text: str) -> Any:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def gymnasium_or_refuse(field: str, value: str) -> Any:
-    """The module gymnasium; raises InvalidInput if it is not installed."""
-    try:
-        import gymnasium
-    except ImportError:
-        accepted = "gymnasium to be installed: pip install gymnasium"
-        raise InvalidInput(field, value, accepted) from None
-    return gymnasium
-
-
 def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | None]:
     """A function that makes the environment, and after how many steps gymnasium would truncate an episode.
 
     ``source``: the text of the file. The environment has no wrapper of gymnasium's own, whose limit of steps
     the game keeps itself, unless others stand around these. Raises InvalidInput (field ``game``).
     """
-    gymnasium = gymnasium_or_refuse("game", named.environment)
+    gymnasium = library_or_refuse(GYM, "game", named.environment)
     if named.path is None:
         make, limit = _from_registry(named, gymnasium)
     else:

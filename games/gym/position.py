@@ -69,7 +69,6 @@ class GymPosition:
         """Whether the episode ended by itself."""
         self.truncated = False
         """Whether it was cut off, as a rule by the limit of steps."""
-        self._legal: Sequence[int] | None = None
         with stage.lock:
             stage.free()
             try:
@@ -77,9 +76,7 @@ class GymPosition:
             except Exception as error:
                 raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
             stage.holder = self
-            self._mask: Any = stage.actions.mask_in(self.observation, info)
-            """What came as a mask with the last step."""
-            self._note_legal()
+            self._legal = self._legal_after(info)
             self._baseline = stage.states.drawn() if stage.guarded else None
             """The states of the generators at the start, if moves must not draw."""
 
@@ -129,10 +126,6 @@ class GymPosition:
 
     def legal_moves(self) -> Sequence[int]:
         """The moves that the mask of the environment allows."""
-        if self._legal is None:
-            # A mask that came with the step.
-            actions = self._stage.actions
-            self._legal = actions.all if self.is_terminal() else actions.legal(None, self._mask)
         return self._legal
 
     def play(self, move: int) -> None:
@@ -148,8 +141,7 @@ class GymPosition:
                 self.total += number_of(reward, stage.spec)
                 self.steps += 1
                 self._end(terminated, truncated)
-                self._mask = stage.actions.mask_in(self.observation, info)
-                self._note_legal()
+                self._legal = self._legal_after(info)
             except Exception as error:
                 raise stage.failed(error) from error
 
@@ -228,11 +220,11 @@ class GymPosition:
             accepted = f"chance=yes (moves draw random numbers; at first after {counted(self.steps, 'move')})"
             raise InvalidInput("game option chance", "no", accepted)
 
-    def _note_legal(self) -> None:
-        """Ask a method for the mask while the environment is here; one that came with the step can wait."""
-        actions, self._legal = self._stage.actions, None
-        if actions.method is not None and not self.is_terminal():
-            self._legal = actions.legal(self._stage.states.env, None)
+    def _legal_after(self, info: dict[str, Any]) -> Sequence[int]:
+        actions = self._stage.actions
+        if self.is_terminal():
+            return actions.all
+        return actions.legal(self._stage.states.env, actions.mask_in(self.observation, info))
 
 
 def bytes_of(observation: Any) -> bytes:

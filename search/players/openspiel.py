@@ -7,8 +7,9 @@ from typing import Any
 
 from games.errors import InvalidInput, counted
 from games.game import Game
-from games.openspiel import name_of, pyspiel_or_refuse
-from games.spec import Options, Spec
+from games.openspiel import name_of
+from games.spec import OPENSPIEL, Options, Spec
+from games.user_games import library_or_refuse
 from search.players.player import Choice, Player, Seen, seconds_of
 
 DEFAULT_SECONDS = 1.0
@@ -48,7 +49,7 @@ class OpenSpiel(Player):
     ) -> None:
         """Raises InvalidInput (field ``player``) if OpenSpiel or a game of equal rules in it is missing."""
         super().__init__(spec)
-        self._pyspiel = pyspiel_or_refuse("player", spec)
+        self._pyspiel = library_or_refuse(OPENSPIEL, "player", spec)
         name = name_of(game)
         if name is None:
             accepted = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -24,7 +23,6 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
     compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.tictactoe_*.nbc"))
     assert {name: count for name, count in compiled.items() if count > 1} == {}
     assert any("simulate" in name for name in compiled)
-    assert "tictactoe, strategy leaf" in json.loads((tmp_path / "seconds_to_compile.json").read_text())
 
 
 @pytest.mark.slow

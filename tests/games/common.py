@@ -14,7 +14,8 @@ import games
 from games import Game
 from games.compile.rule_stubs import playout
 from games.compile.specialise import specialise
-from games.contract.checking import play_all
+from games.contract.checking import check, play_all
+from games.contract.findings import Finding
 from games.contract.findings import plain as plain
 from games.contract.findings import plain_rules as plain_rules
 from games.game import State
@@ -135,6 +136,13 @@ def sample(
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     run(start, start.copy(), moves, new_stream(seed), lengths, results)
     return lengths, results
+
+
+def violation(game: Game, games: int = 4) -> Finding:
+    """The violation of the contract that `check` finds."""
+    found = check(game, games)
+    assert found is not None
+    return found
 
 
 def load_all() -> list[Game]:

@@ -20,8 +20,10 @@ import numpy as np
 from games.analysis.playout import play_cut, play_random
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game
-from games.openspiel import pyspiel_or_refuse, rules_of
+from games.openspiel import rules_of
 from games.rng import new_stream
+from games.spec import OPENSPIEL
+from games.user_games import library_or_refuse
 from search.features import Features
 from search.job import Context
 from search.kernel.engine import engine_of
@@ -58,7 +60,7 @@ class OpenSpiel:
 
     def __init__(self) -> None:
         """Raises InvalidInput (against) if OpenSpiel is not installed."""
-        self._pyspiel = pyspiel_or_refuse("against", self.name)
+        self._pyspiel = library_or_refuse(OPENSPIEL, "against", self.name)
         self.version = version("open_spiel")
 
     def searcher(self, game: Game, simulations: int, exploration: float, seed: int) -> Searcher | str:
