@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -44,23 +43,37 @@ class Outcome:
     one; None for a draw, and where only values are known."""
 
 
-class Judge(Protocol):
+class Judge(ABC):
     """The exact values of the positions of one game.
 
-    The last two methods raise InvalidInput (field ``position``) for a position that the judge does not know.
+    All methods but the first raise InvalidInput (field ``position``) for a position that the judge does not
+    know.
     """
 
-    def can_judge(self, state: State) -> bool:
-        """Whether the values of this unfinished position and of its moves are known in some milliseconds."""
-        ...
+    game: Game
 
+    def can_judge(self, state: State) -> bool:
+        """Whether the values of this unfinished position and of its moves are known in some milliseconds.
+
+        Default: always, as by a look-up in a table.
+        """
+        return True
+
+    @abstractmethod
     def value_of(self, state: State) -> int:
         """The first player's return under best play: 1, 0 or -1."""
-        ...
+
+    def plies_of(self, state: State) -> int | None:
+        """Plies to the end if the winner plays for a short game, the loser for a long one; None: a draw.
+
+        Default: None, where only values are known.
+        """
+        return None
 
     def outcomes(self, state: State) -> list[Outcome]:
         """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
-        ...
+        after = self.game.successors(state)
+        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
 
 class Game(ABC):

@@ -47,7 +47,6 @@ RULES = Rules(
     evaluate=looks.evaluate,
     determinize=determinize,
     priority=looks.priority,
-    greedy_move=looks.greedy_move,
 )
 
 

@@ -317,7 +317,7 @@ def _best_raids(state: State, moves: Moves) -> int:
     """Write the trolls' moves that take the largest number of dwarfs, if it is not 0; returns how many."""
     num_legal, count, most = legal_moves(state, moves), 0, 1.0
     for i in range(num_legal):
-        move = np.int64(moves[i])
+        move = int(np.int64(moves[i]))
         taken = priority(state, move)
         if taken > most:
             count, most = 0, taken
