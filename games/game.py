@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from games.board import Board, Cell, column_name, format_cell, row_name
+from games.board import Board, Cell, format_cell, named_grid
 from games.compile.calls import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
@@ -423,12 +423,15 @@ class Game(ABC):
 
     def _grid(self, state: State, last: tuple[int, int] | None) -> Board:
         below = range(self.rows - 1, -1, -1)
-        rows = [
-            [_drawn(self.cell(state, row, column), (top, column) == last) for column in range(self.columns)]
-            for top, row in enumerate(below)
-        ]
-        names = [column_name(column) if self.columns <= 26 else "" for column in range(self.columns)]
-        return Board(rows, [row_name(row) for row in below], names)
+        return named_grid(
+            [
+                [
+                    _drawn(self.cell(state, row, column), (top, column) == last)
+                    for column in range(self.columns)
+                ]
+                for top, row in enumerate(below)
+            ]
+        )
 
 
 def _drawn(value: int | str | Cell | None, last: bool) -> Cell:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from games.board import Board, Cell, column_name, row_name
+from games.board import Board, Cell, named_grid
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Game, State
 from games.jit import source_of
@@ -96,9 +96,7 @@ class GridGame(Game):
             [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
             for r, row in enumerate(self.owners_of(state))
         ]
-        names = [row_name(row) for row in range(self.rows)]
-        columns = [column_name(column) for column in range(self.columns)]
-        return Board(rows, names if self.top_first else names[::-1], columns, slanted=self.slanted)
+        return named_grid(rows, top_first=self.top_first, slanted=self.slanted)
 
     def marked(self, state: State, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top, that `board` marks after a move."""

@@ -38,25 +38,21 @@ _OPEN = 2
 _ONE = np.uint64(1)
 
 
+@dataclass(frozen=True, eq=False)
 class Solution(Judge):
     """The values of all positions that can be reached from ``start``; made by `solve`."""
 
-    def __init__(
-        self,
-        game: Game,
-        start: State,
-        index: _Index,
-        num_finished: int,
-        values: npt.NDArray[np.int8],
-        plies: npt.NDArray[np.int32],
-    ) -> None:
-        self.game = game
-        self.start = start
-        self.num_positions = index.num_keys
-        self.num_finished = num_finished
-        self._index = index
-        self._values = values
-        self._plies = plies
+    game: Game
+    start: State
+    num_finished: int
+    _index: _Index
+    _values: npt.NDArray[np.int8]
+    _plies: npt.NDArray[np.int32]
+
+    @property
+    def num_positions(self) -> int:
+        """The number of positions, those of finished games included."""
+        return self._index.num_keys
 
     def count(self, value: int) -> int:
         """The number of positions, finished or not, with this value for the first player (1, 0 or -1)."""
@@ -137,7 +133,7 @@ def solve(
     plies = np.zeros(index.num_keys, dtype=np.int32)
     propagate(graph.values, graph.movers, graph.num_moves, plies, offsets, sources)
     graph.values[graph.values == _OPEN] = 0
-    return Solution(game, start.copy(), index, num_finished, graph.values, plies)
+    return Solution(game, start.copy(), num_finished, index, graph.values, plies)
 
 
 @dataclass
