@@ -222,6 +222,14 @@ def priority(state: State, move: int) -> float:
     return 1.0 if (move == ROLL) == (state[TURN] < aim_of(state)) else 0.0
 
 
+@njit
+def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """The decision that looks better; while the die is rolling, a face."""
+    if state[ROLLING]:
+        return 1 + below(stream, FACES)
+    return ROLL if state[TURN] < aim_of(state) else HOLD
+
+
 RULES = Rules(
     current_player,
     legal_moves,
@@ -231,6 +239,7 @@ RULES = Rules(
     playout,
     evaluate=evaluate,
     priority=priority,
+    greedy_move=greedy_move,
     chance=chance,
 )
 

@@ -15,7 +15,7 @@ from games import Game, InvalidInput
 from games.analysis.solving import solve
 from games.analysis.table import judge_of
 from games.connect_four import ConnectFour, rules
-from games.connect_four.solver import Solver, popcount
+from games.connect_four.solver import Solver
 from games.game import State
 from tests.games.common import JIT, SPECS, loaded, random_game, random_position, sample
 from tests.games.naive import NaiveConnectFour
@@ -313,10 +313,3 @@ def test_boards_of_another_size_are_refused() -> None:
 def test_games_without_a_solver_have_no_judge() -> None:
     with pytest.raises(InvalidInput, match="no exact judge"):
         judge_of(games.load("gomoku"))
-
-
-def test_popcount() -> None:
-    draw = random.Random(3)
-    for _ in range(200):
-        bits = draw.getrandbits(63) & draw.getrandbits(63)
-        assert popcount(bits) == bits.bit_count()
