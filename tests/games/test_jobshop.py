@@ -172,14 +172,6 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path, text: str, accepted: str) 
     assert caught.value.field == "game" and "mine.txt" in str(caught.value)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_positions_read_back(spec: str) -> None:
-    game = _load(spec)
-    for state, *_ in random_game(game, 2):
-        text = game.format_position(state)
-        assert np.array_equal(game.parse_position(text), state)
-
-
 def test_moves_are_numbers_of_jobs() -> None:
     game = _load(TINY)
     state = game.initial_state()

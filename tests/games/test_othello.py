@@ -132,16 +132,6 @@ def test_the_smallest_board_has_its_known_value() -> None:
     assert best_value(game, game.parse_position("4/1wb1/1bw1/4 b"), {}) == -1.0
 
 
-def test_the_board_has_its_first_row_on_top() -> None:
-    game = _load()
-    state = game.initial_state()
-    (move,) = game.play_text(state, ["d3"])
-    board = game.board(state, move)
-    assert list(board.row_labels) == list("12345678")
-    assert [(r, c) for r in range(8) for c in range(8) if board.rows[r][c].last] == [(2, 3)]
-    assert game.cells_of(move) == (2, 3)
-
-
 def test_cells_that_turn_nothing_over_are_refused() -> None:
     with pytest.raises(InvalidInput, match="a cell that turns over a disc: d3, c4, f5, e6") as caught:
         _load().parse_move(_load().initial_state(), "a1")
