@@ -115,6 +115,21 @@ def parse_cell(text: str, num_rows: int, num_columns: int) -> tuple[int, int] | 
     return (row, column) if row < num_rows and column < num_columns else None
 
 
+def named_grid(
+    rows: Sequence[Sequence[Cell]],
+    *,
+    top_first: bool = False,
+    lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = (),
+    slanted: bool = False,
+) -> Board:
+    """A board whose cells have names: letters for columns, and numbers for rows from the bottom, or with
+    ``top_first`` from the top. Of more columns than there are letters, none has a name."""
+    names = [row_name(row) for row in range(len(rows))]
+    columns = range(len(rows[0]))
+    letters = [column_name(column) if len(columns) <= 26 else "" for column in columns]
+    return Board(rows, names if top_first else names[::-1], letters, lines, slanted)
+
+
 def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | None = None) -> str:
     """The board as lines of text, without a line break at the end.
 

@@ -37,6 +37,7 @@ ACCEPTED = (
 ROOT = "root"
 
 _TOKEN = re.compile(r"[\s,]*([()\[\]]|-?[0-9]{1,4}(?![0-9-]))")
+_TREE = re.compile(rf"(?:{_TOKEN.pattern})+\s*")
 _BRANCH = re.compile(r"[1-9][0-9]{0,2}")
 _PATH = re.compile(rf"{_BRANCH.pattern}(?:\.{_BRANCH.pattern})*")
 
@@ -115,7 +116,7 @@ class ExplicitTree(Game):
 
     def __init__(self, tree: str = EXAMPLE) -> None:
         """``tree``: text such as ``([1 3][2 8])``; raises InvalidInput (field ``game option tree``)."""
-        root = _read(tree)
+        root, written = _read(tree)
         order, depths, self._parents = [root], [0], [0]
         for number, node in enumerate(order):
             order += node.branches
@@ -123,7 +124,7 @@ class ExplicitTree(Game):
             self._parents += [number] * len(node.branches)
             if len(order) > MAX_NODES:
                 raise InvalidInput("game option tree", tree, ACCEPTED)
-        self.options = {"tree": _write(root)}
+        self.options = {"tree": written}
         self.points = max(1, *(abs(node.value or 0) for node in order))
         self._start = _state_of(order, self.points)
         self.max_moves = max(len(node.branches) for node in order)
@@ -211,51 +212,28 @@ class ExplicitTree(Game):
         return path[::-1]
 
 
-def _read(text: str) -> _Node:
-    """Parse the text of a tree; returns its root. Raises InvalidInput."""
+def _read(text: str) -> tuple[_Node, str]:
+    """The root of the tree that the text describes, and its text without blanks. Raises InvalidInput."""
     wrong = InvalidInput("game option tree", text, ACCEPTED)
-    open_nodes: list[tuple[_Node, str]] = []
-    root: _Node | None = None
-    place, end = 0, len(text.rstrip())
-    while place < end:
-        match = _TOKEN.match(text, place)
-        if match is None or (root is not None and not open_nodes):
-            raise wrong
-        place, token = match.end(), match.group(1)
-        if token in ")]":
-            node, closing = open_nodes.pop() if open_nodes else (_Node(), "")
-            if token != closing or not node.branches:
-                raise wrong
-            continue
-        inner = token in "(["
-        node = _Node("([".index(token)) if inner else _Node(value=int(token))
-        if open_nodes:
-            open_nodes[-1][0].branches.append(node)
-        else:
-            root = node
-        if inner:
-            open_nodes.append((node, ")]"[node.player]))
-    if root is None or open_nodes or root.value is not None:
+    if _TREE.fullmatch(text) is None:
         raise wrong
-    return root
-
-
-def _write(root: _Node) -> str:
-    """The tree as text without blanks."""
-    parts: list[str] = []
-    stack: list[_Node | str] = [root]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, str):
-            parts.append(top)
-        elif top.value is not None:
-            parts.append(str(top.value))
+    above = _Node()
+    open_nodes, written = [above], ""
+    for token in _TOKEN.findall(text):
+        if token in ")]":
+            node = open_nodes.pop()
+            if node is above or token != ")]"[node.player] or not node.branches:
+                raise wrong
         else:
-            parts.append("(["[top.player])
-            stack.append(")]"[top.player])
-            for number, node in enumerate(reversed(top.branches)):
-                stack += [","] * (number > 0) + [node]
-    return "".join(parts)
+            inner = token in "(["
+            node = _Node("([".index(token)) if inner else _Node(value=int(token))
+            open_nodes[-1].branches.append(node)
+            open_nodes += [node] * inner
+            written += "," * (written[-1:] not in ("", "(", "["))
+        written += token if node.value is None else str(node.value)
+    if len(open_nodes) > 1 or len(above.branches) != 1 or above.branches[0].value is not None:
+        raise wrong
+    return above.branches[0], written
 
 
 def _state_of(order: list[_Node], scale: int) -> State:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from games.board import Board, Cell, column_name, format_cell, row_name
+from games.board import Board, Cell, format_cell, named_grid
 from games.compile.calls import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
@@ -44,23 +43,37 @@ class Outcome:
     one; None for a draw, and where only values are known."""
 
 
-class Judge(Protocol):
+class Judge(ABC):
     """The exact values of the positions of one game.
 
-    The last two methods raise InvalidInput (field ``position``) for a position that the judge does not know.
+    All methods but the first raise InvalidInput (field ``position``) for a position that the judge does not
+    know.
     """
 
-    def can_judge(self, state: State) -> bool:
-        """Whether the values of this unfinished position and of its moves are known in some milliseconds."""
-        ...
+    game: Game
 
+    def can_judge(self, state: State) -> bool:
+        """Whether the values of this unfinished position and of its moves are known in some milliseconds.
+
+        Default: always, as by a look-up in a table.
+        """
+        return True
+
+    @abstractmethod
     def value_of(self, state: State) -> int:
         """The first player's return under best play: 1, 0 or -1."""
-        ...
+
+    def plies_of(self, state: State) -> int | None:
+        """Plies to the end if the winner plays for a short game, the loser for a long one; None: a draw.
+
+        Default: None, where only values are known.
+        """
+        return None
 
     def outcomes(self, state: State) -> list[Outcome]:
         """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
-        ...
+        after = self.game.successors(state)
+        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
 
 class Game(ABC):
@@ -410,12 +423,15 @@ class Game(ABC):
 
     def _grid(self, state: State, last: tuple[int, int] | None) -> Board:
         below = range(self.rows - 1, -1, -1)
-        rows = [
-            [_drawn(self.cell(state, row, column), (top, column) == last) for column in range(self.columns)]
-            for top, row in enumerate(below)
-        ]
-        names = [column_name(column) if self.columns <= 26 else "" for column in range(self.columns)]
-        return Board(rows, [row_name(row) for row in below], names)
+        return named_grid(
+            [
+                [
+                    _drawn(self.cell(state, row, column), (top, column) == last)
+                    for column in range(self.columns)
+                ]
+                for top, row in enumerate(below)
+            ]
+        )
 
 
 def _drawn(value: int | str | Cell | None, last: bool) -> Cell:

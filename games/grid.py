@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from games.board import Board, Cell, column_name, row_name
+from games.board import Board, Cell, named_grid
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Game, State
 from games.jit import source_of
@@ -96,9 +96,7 @@ class GridGame(Game):
             [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
             for r, row in enumerate(self.owners_of(state))
         ]
-        names = [row_name(row) for row in range(self.rows)]
-        columns = [column_name(column) for column in range(self.columns)]
-        return Board(rows, names if self.top_first else names[::-1], columns, slanted=self.slanted)
+        return named_grid(rows, top_first=self.top_first, slanted=self.slanted)
 
     def marked(self, state: State, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top, that `board` marks after a move."""
@@ -151,17 +149,25 @@ def format_grid(owners: Sequence[Sequence[int | None]], signs: str, mover: int) 
 
 
 def parse_grid(
-    text: str, rows: int, columns: int | Sequence[int], signs: str, *, from_top: bool = True
+    text: str,
+    rows: int,
+    columns: int | Sequence[int],
+    signs: str,
+    *,
+    from_top: bool = True,
+    others: str = "",
 ) -> tuple[Owners, int]:
     """The (owners, mover) that `format_grid` wrote; raises InvalidInput (field ``position``).
 
     ``columns``: cells of every row, or of each row from the top. ``from_top``: how an error counts rows.
+    ``others``: signs of pieces that belong to no player; they are numbered after the players.
     """
     board, _, mover = text.partition(" ")
-    lines = [with_dots(line, signs) for line in board.split("/")]
+    pieces = signs + others
+    lines = [with_dots(line, pieces) for line in board.split("/")]
     if mover not in [*signs] or len(lines) != rows or None in lines:
         accepted = (
-            f"{rows} rows from the top divided by '/' ({', '.join(signs)}, or a number of empty cells), "
+            f"{rows} rows from the top divided by '/' ({', '.join(pieces)}, or a number of empty cells), "
             f"a space, and {' or '.join(signs)} to move"
         )
         raise InvalidInput("position", text, accepted)
@@ -172,5 +178,5 @@ def parse_grid(
             where = "each row" if isinstance(columns, int) else "this row"
             which = f"row {number} from the top" if from_top else f"row {rows + 1 - number}"
             raise InvalidInput("position", text, f"{width} cells in {where} ({which} has {len(line)})")
-        owners.append([None if sign == "." else signs.index(sign) for sign in line])
+        owners.append([None if sign == "." else pieces.index(sign) for sign in line])
     return owners, signs.index(mover)

@@ -96,18 +96,6 @@ def returns(state: State) -> float:
 
 
 @njit
-def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """A uniformly random split: a random rank is located by subtracting the number of splits of each size."""
-    place = below(stream, state[NUM_MOVES])
-    for size in range(3, len(state) - PILES):
-        if state[PILES + size] != 0:
-            if place < (size - 1) >> 1:
-                return size * 64 + place + 1
-            place -= (size - 1) >> 1
-    return 0
-
-
-@njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
     """Play uniformly random moves to the end; returns the plies.
 
@@ -179,7 +167,7 @@ class Grundy(Game):
 
     name = "grundy"
     rules = Rules(
-        *(current_player, legal_moves, play, is_terminal, returns, playout, random_move),
+        *(current_player, legal_moves, play, is_terminal, returns, playout),
         pack=pack,
         unpack=unpack,
     )

@@ -29,6 +29,15 @@ the player has not seen, and gives a position that its own moves lead to."""
 BLOCK = 128
 """Outcomes in a block, where chance has more than MAX_MOVES outcomes."""
 
+NAMES = {
+    "tictactoe": "tic_tac_toe",
+    "connect_four": "connect_four(rows={rows},columns={columns})",
+    "breakthrough": "breakthrough(rows={rows},columns={columns})",
+    "chinese_checkers": "chinese_checkers(players={players},max_moves={turns})",
+    "gomoku": "gomoku(size={size})",
+}
+"""By built-in game the OpenSpiel game with equal rules and move codes, by the options of the game."""
+
 _PLAIN = "-?[0-9.]+|True|False"
 _PARAMETER = rf"\w+=(?:{_PLAIN})"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
@@ -38,32 +47,22 @@ def name_of(game: Game) -> str | None:
     """The name of the OpenSpiel game with rules and move codes equal to the game's; None if there is none."""
     if isinstance(game, OpenSpielGame):
         return game.source.removeprefix("openspiel:")
-    if game.name == "tictactoe":
-        return "tic_tac_toe"
-    if game.name == "connect_four":
-        return f"connect_four(rows={game.options['rows']},columns={game.options['columns']})"
-    if game.name == "breakthrough":
-        return f"breakthrough(rows={game.options['rows']},columns={game.options['columns']})"
+    if game.name == "gomoku" and (game.options["candidates"] or game.options["overline"] != "wins"):
+        return None
+    if game.name in NAMES:
+        return NAMES[game.name].format_map(game.options)
     if game.name == "hex":
         return f"hex(board_size={game.options['size']},swap={game.options['swap'] == 'yes'})"
-    if game.name == "chinese_checkers":
-        return f"chinese_checkers(players={game.options['players']},max_moves={game.options['turns']})"
-    if game.spec == "othello:size=8":
-        return "othello"
-    if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":
-        return f"gomoku(size={game.options['size']})"
-    if game.spec == "morris:variant=nine,fly=yes,repetition=none,cap=200":
-        return "nine_mens_morris"
-    return None
+    return {
+        "othello:size=8": "othello",
+        "morris:variant=nine,fly=yes,repetition=none,cap=200": "nine_mens_morris",
+    }.get(game.spec)
 
 
 def rules_of(game: Game) -> str | None:
     """The name of the OpenSpiel game with equal rules, whatever its move codes; None if there is none."""
-    if game.name == "pig":
-        return f"pig(players=2,winscore={game.options['goal']},horizon={game.options['moves']})"
-    if game.name == "2048":
-        return f"2048(max_tile={game.options['tile']})"
-    return name_of(game)
+    names = {"pig": "pig(players=2,winscore={goal},horizon={moves})", "2048": "2048(max_tile={tile})"}
+    return names[game.name].format_map(game.options) if game.name in names else name_of(game)
 
 
 def game_from_spec(spec: Spec) -> OpenSpielGame:

@@ -9,6 +9,7 @@ A position's text is its rows from the top, divided by '/', then the player to m
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -154,12 +155,9 @@ class TicTacToe(GridGame):
         """An empty board, ``int64[3]``."""
         return np.zeros(3, dtype=np.int64)
 
-    def parse_move(self, state: State, text: str) -> int:
-        """The free cell that the text names; raises InvalidInput (field ``moves``)."""
-        moves = {self.format_move(state, move): move for move in self.legal_moves(state)}
-        if text not in moves:
-            raise InvalidInput("moves", text, "an empty cell from a1 to c3 of a game that is not over")
-        return moves[text]
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """The empty cells."""
+        return "an empty cell from a1 to c3 of a game that is not over"
 
     def format_position(self, state: State) -> str:
         """Rows from the top divided by '/', a space, and the player to move, such as ``x../.o./... x``."""

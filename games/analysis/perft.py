@@ -15,8 +15,6 @@ from games.game import Game, State
 
 def perft(game: Game, state: State, depth: int) -> int:
     """The number of legal move sequences of exactly ``depth`` plies; finished positions have no children."""
-    if depth < 0:
-        raise ValueError(f"depth: {depth} is not accepted; expected 0 or more")
     if depth == 0:
         return 1
     count = cast(Callable[..., int], specialise([count_sequences], game)["count_sequences"])
@@ -27,12 +25,11 @@ def perft(game: Game, state: State, depth: int) -> int:
 
 
 def divide(game: Game, state: State, depth: int) -> list[tuple[int, int]]:
-    """[(move, number of sequences of ``depth`` plies that begin with it)], moves in ascending order.
+    """[(move, number of sequences of ``depth`` plies, 1 or more, that begin with it)], moves in ascending
+    order.
 
     Comparing these counts move by move shows where two programs with different perft numbers disagree.
     """
-    if depth < 1:
-        raise ValueError(f"depth: {depth} is not accepted; expected 1 or more")
     return [(move, perft(game, after, depth - 1)) for move, after in game.successors(state)]
 
 

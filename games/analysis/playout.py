@@ -21,24 +21,6 @@ from games.rng import Stream
 from games.rules import CHANCE, Moves, State
 
 
-def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> int:
-    """Generic: play at most ``max_plies`` uniformly random legal moves, and outcomes of chance as they come.
-
-    Returns the plies played.
-
-    Afterwards ``state`` is a complete position, which a game's own ``playout`` does not promise.
-    ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
-    """
-    plies = 0
-    while plies < max_plies and not is_terminal(state):
-        if CHANCES and current_player(state) == CHANCE:
-            play(state, np.int64(chance(state, moves, stream)))
-        else:
-            play(state, np.int64(random_move(state, moves, stream)))
-        plies += 1
-    return plies
-
-
 def play_cut(
     root_state: State,
     playouts: int,
@@ -48,7 +30,8 @@ def play_cut(
     moves: Moves,
     stream: Stream,
 ) -> int:
-    """Generic: ``playouts`` playouts of at most ``max_plies`` plies each; returns the plies of all of them.
+    """Generic: ``playouts`` playouts of at most ``max_plies`` uniformly random legal moves each, and outcomes
+    of chance as they come; returns the plies of all of them.
 
     Adds each playout's value for the first player to ``values[0]``: the return if the game is over,
     else ``evaluate``; in a game of rewards always their sum. ``state`` and ``moves`` are scratch; ``stream``
@@ -57,6 +40,13 @@ def play_cut(
     plies = 0
     for _ in range(playouts):
         determinize(root_state, state, stream)
-        plies += play_random(state, moves, stream, max_plies)
+        left = max_plies
+        while left > 0 and not is_terminal(state):
+            if CHANCES and current_player(state) == CHANCE:
+                play(state, np.int64(chance(state, moves, stream)))
+            else:
+                play(state, np.int64(random_move(state, moves, stream)))
+            left -= 1
+        plies += max_plies - left
         values[0] += returns(state) if REWARDS or is_terminal(state) else evaluate(state)
     return plies

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from games.analysis.solving import Solution
 from games.errors import InvalidInput
-from games.game import FIRST, State
+from games.game import FIRST
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,25 @@ class PositionGraph:
         if solution.num_positions > most:
             raise InvalidInput("max_positions", most, f"at least {solution.num_positions:,}")
         self.solution = solution
-        game, states = solution.game, list(solution.states())
+        game = solution.game
         levels = {0: 0}
         self.places: list[Place] = []
-        for number, state in enumerate(states):
+        for number, state in enumerate(solution.states()):
             moves = []
             for move, child in game.successors(state):
                 to = solution.place_of(child)
                 levels.setdefault(to, levels[number] + 1)
                 moves.append(Move(game.format_move(state, move), to))
-            self.places.append(self._place(state, levels[number], tuple(moves)))
+            self.places.append(
+                Place(
+                    text=game.format_position(state),
+                    mover=int(game.calls.current_player(state)) if moves else FIRST,
+                    value=solution.value_of(state),
+                    plies=solution.plies_of(state),
+                    level=levels[number],
+                    moves=tuple(moves),
+                )
+            )
 
     @property
     def num_moves(self) -> int:
@@ -69,9 +80,7 @@ class PositionGraph:
 
     def level_sizes(self) -> list[int]:
         """The number of positions at each distance (in plies) from the start."""
-        sizes = [0] * (1 + max(place.level for place in self.places))
-        for place in self.places:
-            sizes[place.level] += 1
+        sizes: list[int] = np.bincount([place.level for place in self.places]).tolist()
         return sizes
 
     def tree_sizes(self) -> tuple[list[int], int] | None:
@@ -112,14 +121,3 @@ class PositionGraph:
                 if not incoming[move.to]:
                     free.append(move.to)
         return len(free) == len(self.places)
-
-    def _place(self, state: State, level: int, moves: tuple[Move, ...]) -> Place:
-        solution, game = self.solution, self.solution.game
-        return Place(
-            text=game.format_position(state),
-            mover=int(game.calls.current_player(state)) if moves else FIRST,
-            value=solution.value_of(state),
-            plies=solution.plies_of(state),
-            level=level,
-            moves=moves,
-        )

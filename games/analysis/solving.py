@@ -22,7 +22,7 @@ import numpy.typing as npt
 from games.compile.rule_stubs import current_player, is_terminal, legal_moves, pack, play, returns, unpack
 from games.compile.specialise import cached_njit, specialise
 from games.errors import InvalidInput
-from games.game import FIRST, Game, Outcome
+from games.game import FIRST, Game, Judge
 from games.jit import njit
 from games.rng import mix
 from games.rules import Moves, State
@@ -38,33 +38,25 @@ _OPEN = 2
 _ONE = np.uint64(1)
 
 
-class Solution:
+@dataclass(frozen=True, eq=False)
+class Solution(Judge):
     """The values of all positions that can be reached from ``start``; made by `solve`."""
 
-    def __init__(
-        self,
-        game: Game,
-        start: State,
-        index: _Index,
-        num_finished: int,
-        values: npt.NDArray[np.int8],
-        plies: npt.NDArray[np.int32],
-    ) -> None:
-        self.game = game
-        self.start = start
-        self.num_positions = index.num_keys
-        self.num_finished = num_finished
-        self._index = index
-        self._values = values
-        self._plies = plies
+    game: Game
+    start: State
+    num_finished: int
+    _index: _Index
+    _values: npt.NDArray[np.int8]
+    _plies: npt.NDArray[np.int32]
+
+    @property
+    def num_positions(self) -> int:
+        """The number of positions, those of finished games included."""
+        return self._index.num_keys
 
     def count(self, value: int) -> int:
         """The number of positions, finished or not, with this value for the first player (1, 0 or -1)."""
         return int(np.count_nonzero(self._values == value))
-
-    def can_judge(self, state: State) -> bool:
-        """Always: a look-up takes microseconds."""
-        return True
 
     def value_of(self, state: State) -> int:
         """The first player's return under best play: 1, 0 or -1.
@@ -89,11 +81,6 @@ class Solution:
             start = self.game.format_position(self.start)
             raise InvalidInput("position", text, f"a position that can be reached from {start}")
         return place
-
-    def outcomes(self, state: State) -> list[Outcome]:
-        """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
-        after = self.game.successors(state)
-        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
     def best_moves(self, state: State) -> list[int]:
         """The optimal moves (those that keep the value of the position), in ascending order."""
@@ -146,7 +133,7 @@ def solve(
     plies = np.zeros(index.num_keys, dtype=np.int32)
     propagate(graph.values, graph.movers, graph.num_moves, plies, offsets, sources)
     graph.values[graph.values == _OPEN] = 0
-    return Solution(game, start.copy(), index, num_finished, graph.values, plies)
+    return Solution(game, start.copy(), num_finished, index, graph.values, plies)
 
 
 @dataclass

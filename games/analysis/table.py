@@ -19,10 +19,10 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from games.analysis.solving import Solution, list_successors, number_of, solve
+from games.analysis.solving import list_successors, number_of, solve
 from games.compile.specialise import fingerprint, specialise
 from games.errors import InvalidInput
-from games.game import Game, Judge, Outcome, State
+from games.game import Game, Judge, State
 from games.user_games import cache_base
 
 Keys = npt.NDArray[np.uint64]
@@ -34,7 +34,7 @@ KEPT_FROM = 1_000_000
 FORMAT = 1
 
 
-class ValueTable:
+class ValueTable(Judge):
     """The value of every position that can be reached from the start of a game."""
 
     def __init__(self, game: Game, keys: Keys, values: Values) -> None:
@@ -60,18 +60,6 @@ class ValueTable:
             text = self.game.format_position(state)
             raise InvalidInput("position", text, f"a position that can be reached in {self.game.spec}")
         return int(self.values[place])
-
-    def can_judge(self, state: State) -> bool:
-        """Always: a look-up takes microseconds."""
-        return True
-
-    def outcomes(self, state: State) -> list[Outcome]:
-        """The outcome of each legal move, in ascending order of moves; empty if the game is over.
-
-        Their plies are None: a table has values only.
-        """
-        after = self.game.successors(state)
-        return [Outcome(move, self.value_of(child), None) for move, child in after]
 
     def save(self, folder: Path) -> None:
         """Write the table into a new folder, which appears complete or not at all. Raises OSError."""
@@ -117,7 +105,9 @@ def table_of(game: Game, report: Callable[[int, int], None] | None = None) -> Va
             raise
         accepted = f"a game of at most {MOST_POSITIONS:,} positions"
         raise InvalidInput("game", game.spec, accepted) from None
-    table = _table(game, solution)
+    keys, values = solution.packed()
+    order = np.argsort(keys)
+    table = ValueTable(game, keys[order], values[order])
     if table.num_positions >= KEPT_FROM:
         table.save(folder)
     return table
@@ -129,12 +119,6 @@ def folder_of(game: Game) -> Path:
     start = game.format_position(game.initial_state())
     name = hashlib.sha256(f"{FORMAT} {game.spec} {start} {rules}".encode()).hexdigest()[:16]
     return cache_base() / "tables" / f"{game.name}-{name}"
-
-
-def _table(game: Game, solution: Solution) -> ValueTable:
-    keys, values = solution.packed()
-    order = np.argsort(keys)
-    return ValueTable(game, keys[order], values[order])
 
 
 def judge_of(game: Game, report: Callable[[int, int], None] | None = None) -> Judge:

@@ -17,7 +17,7 @@ from games.battleship.placements import cells_of, fits_at_once, free_places, pla
 from games.battleship.position import format_grids, read_position
 from games.battleship.rules import MAX_SIZE
 from games.battleship.sampling import determinize, make_view
-from games.board import column_name, format_cell, row_name
+from games.board import column_name, format_cell, named_grid, row_name
 from games.errors import InvalidInput, counted
 from games.game import FIRST, REST, Board, Cell, Game, Rules, State
 from games.rng import Stream, below
@@ -47,7 +47,6 @@ RULES = Rules(
     evaluate=looks.evaluate,
     determinize=determinize,
     priority=looks.priority,
-    greedy_move=looks.greedy_move,
 )
 
 
@@ -242,8 +241,7 @@ class Battleship(Game):
         for r in reversed(range(self.size)):
             values = state[first + r * self.size : first + (r + 1) * self.size]
             rows.append([_ship_cell(int(value), owner) for value in values])
-        row_names = [row_name(row) for row in reversed(range(self.size))]
-        return Board(rows, row_names, [column_name(column) for column in range(self.size)])
+        return named_grid(rows)
 
     def chances(self, state: State, draws: int, stream: Stream) -> dict[tuple[int, int], float]:
         """By (row, column) of each cell that the shooter has not shot at: the probability of a ship there.

@@ -38,12 +38,9 @@ from games.battleship.rules import (
     TOTAL,
     State,
     block_of,
-    legal_moves,
     worth,
 )
 from games.jit import njit
-from games.rng import Stream, below
-from games.rules import Moves
 
 HIT_WEIGHT = 100.0
 REACH = 5
@@ -74,26 +71,6 @@ def priority(state: State, move: int) -> float:
         return 0.0
     row, column = move // state[SIZE], move % state[SIZE]
     return _along(state, move, 1, column) + _along(state, move, int(state[SIZE]), row)
-
-
-@njit
-def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
-    """A shot of the highest density, or a possible answer; ties are broken uniformly at random."""
-    if state[PENDING] != 0:
-        return int(moves[below(stream, legal_moves(state, moves))])
-    cells = CELLS + state[SHOOTER] * state[AREA]
-    best = -math.inf
-    count = 0
-    for cell in range(state[AREA]):
-        if state[cells + cell] & 15 == 0:
-            score = priority(state, cell)
-            if score > best:
-                best = score
-                count = 0
-            if score == best:
-                moves[count] = cell
-                count += 1
-    return int(moves[below(stream, count)])
 
 
 @njit

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from games.board import column_name, format_cell, parse_cell, row_name
+from games.board import format_cell, named_grid, parse_cell
 from games.chinese_checkers import rules
 from games.chinese_checkers.rules import (
     CELL_AT,
@@ -158,9 +158,7 @@ class ChineseCheckers(Game):
         for cell, owner in enumerate(owners):
             row, column = PLACES[cell]
             rows[row][column] = Cell(_TEXTS[owner], owner, cell in marked)
-        names = range(SIDE)
-        columns = [column_name(column) for column in names]
-        return Board(rows, [row_name(row) for row in names], columns, slanted=True)
+        return named_grid(rows, top_first=True, slanted=True)
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top, where the move starts; None for ``pass``."""

@@ -28,7 +28,7 @@ from games.bits import count
 from games.compile.specialise import cached_njit
 from games.connect_four.rules import HEIGHT, STONES, has_four
 from games.errors import InvalidInput
-from games.game import FIRST, Game, Outcome
+from games.game import FIRST, Game, Judge
 from games.jit import njit
 from games.rng import GOLDEN
 from games.rules import State
@@ -254,7 +254,7 @@ def value_for_mover(
     return 0 if _can(mine, taken, DRAW, free, geometry, frames, table) else -1
 
 
-class Solver:
+class Solver(Judge):
     """Exact values of all positions of connect four on one size of the board; see `games.game.Judge`.
 
     It keeps what it found for later calls, in 32 MiB. Values never depend on earlier calls, times do. For one
@@ -298,8 +298,3 @@ class Solver:
         with np.errstate(over="ignore"):
             value = int(value_for_mover(mine, theirs, free, self._geometry, self._frames, self._table))
         return value if mover == FIRST else -value
-
-    def outcomes(self, state: State) -> list[Outcome]:
-        """The outcome of each legal move, without plies, in ascending order; empty if the game is over."""
-        after = self.game.successors(state)
-        return [Outcome(move, self.value_of(child), None) for move, child in after]

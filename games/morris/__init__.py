@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from games.board import column_name, format_cell, row_name
+from games.board import format_cell, named_grid
 from games.errors import InvalidInput
 from games.game import SECOND, Board, Cell, Game, Rules, State
 from games.morris import rules
@@ -235,12 +235,7 @@ class Morris(Game):
                 row.append(Cell(text, owner - 1 if owner else None, (r, column) == last))
             rows.append(row)
         cells = [(size - 1 - row, column) for column, row in self.layout.cells]
-        return Board(
-            rows,
-            [row_name(r) for r in reversed(range(size))],
-            [column_name(c) for c in range(size)],
-            [(cells[one], cells[other]) for one, other in self.layout.edges],
-        )
+        return named_grid(rows, lines=[(cells[one], cells[other]) for one, other in self.layout.edges])
 
     def cells_of(self, move: int) -> tuple[int, int]:
         """The (row, column), row 0 on top, where a stone is placed, removed, or moved to."""

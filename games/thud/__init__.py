@@ -19,7 +19,7 @@ import re
 from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
-from games.grid import with_dots, with_numbers
+from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
 from games.spec import accepting
 from games.thud import board as layout
@@ -40,9 +40,11 @@ RULES = Rules(
     priority=moves.priority,
     greedy_move=moves.greedy_move,
 )
-PIECES = ("d", "T")
+PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
+_ROWS = [[cell for cell in layout.CELLS if cell >> 4 == row] for row in range(layout.SIZE, 0, -1)]
+"""The cells of each row, from the top and from the left."""
 _MOVE = re.compile(r"([dT])([A-P][0-9]+)-([A-P][0-9]+)((?:x[A-P][0-9]+)*)")
 
 RULESETS: dict[str, dict[str, str | int]] = {
@@ -166,28 +168,36 @@ class Thud(Game):
     def format_position(self, state: State) -> str:
         """Rows from the top, the player to move, and the three counts."""
         counts = " ".join(str(int(state[field])) for field in _COUNTS)
-        return f"{format_rows(self._signs(state))} {PIECES[int(state[layout.MOVER])]} {counts}"
+        signs = {layout.STONE: "*", **self._signs(state)}
+        rows = ("".join(signs.get(cell, ".") for cell in row) for row in _ROWS)
+        return f"{'/'.join(map(with_numbers, rows))} {PIECES[int(state[layout.MOVER])]} {counts}"
 
     def parse_position(self, position: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
-        rows, *rest = position.split(" ")
-        signs = parse_rows(rows)
-        if isinstance(signs, str):
-            raise InvalidInput("position", position, signs)
-        if len(rest) not in (1, 4) or rest[0] not in PIECES or not all(map(_is_count, rest[1:])):
+        words = position.split(" ")
+        counts = words[2:]
+        if words[1:2] not in (["d"], ["T"]) or len(counts) not in (0, 3) or not all(map(_is_count, counts)):
             raise InvalidInput("position", position, _FORM)
-        mover = PIECES.index(rest[0])
+        try:
+            board = " ".join(words[:2])
+            signs, mover = parse_grid(board, layout.SIZE, [*map(len, _ROWS)], PIECES, others="*")
+        except InvalidInput as error:
+            raise InvalidInput("position", position, error.accepted) from None
+        dwarfs, trolls, stones = (
+            sorted(_ROWS[row][place] for row, place in cells_with(signs, sign)) for sign in range(3)
+        )
+        if stones != [layout.STONE]:
+            raise InvalidInput("position", position, "the Thudstone * in the middle cell only")
         turn = int(mover != self._first)
-        since_dwarfs, since_trolls, plies = map(int, rest[1:]) if rest[1:] else (0, 0, turn)
-        pieces = {piece: [cell for cell in signs if signs[cell] == piece] for piece in PIECES}
-        if len(pieces["d"]) > layout.MAX_DWARFS or len(pieces["T"]) > layout.MAX_TROLLS:
+        since_dwarfs, since_trolls, plies = map(int, counts or (0, 0, turn))
+        if len(dwarfs) > layout.MAX_DWARFS or len(trolls) > layout.MAX_TROLLS:
             raise InvalidInput("position", position, "at most 32 dwarfs and 8 trolls")
         if plies % 2 != turn or plies > self.max_plies:
             parity = "odd" if turn else "even"
             raise InvalidInput("position", position, f"an {parity} number of plies, at most {self.max_plies}")
         if max(since_dwarfs, since_trolls) > plies:
             raise InvalidInput("position", position, "no more moves since a capture than plies")
-        state = self._state_of(sorted(pieces["d"]), sorted(pieces["T"]))
+        state = self._state_of(dwarfs, trolls)
         state[layout.MOVER], state[layout.PLIES] = mover, plies
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
         specialise([settle], self)["settle"](state)
@@ -292,31 +302,3 @@ def split_move(move: str) -> tuple[str, int, int, list[int]] | None:
         return None
     source, target, *taken = (CELL_OF[cell] for cell in cells)
     return match[1], source, target, taken
-
-
-def row_cells(row: int) -> list[int]:
-    """The cells of a row (1 to 15) from left to right."""
-    return [cell for cell in layout.CELLS if cell >> 4 == row]
-
-
-def format_rows(signs: dict[int, str]) -> str:
-    """The rows of the board as one word; ``signs`` is the piece by cell."""
-    shown = {layout.STONE: "*", **signs}
-    rows = ("".join(shown.get(cell, ".") for cell in row_cells(row)) for row in range(layout.SIZE, 0, -1))
-    return "/".join(map(with_numbers, rows))
-
-
-def parse_rows(rows: str) -> dict[int, str] | str:
-    """The piece by cell; for malformed text, a description of what is accepted."""
-    lines = [with_dots(line, "dT*") for line in rows.split("/")]
-    if len(lines) != layout.SIZE or None in lines:
-        return f"{layout.SIZE} rows from the top divided by '/', each of d, T, * and numbers of empty cells"
-    signs: dict[int, str] = {}
-    for row, shown in zip(range(layout.SIZE, 0, -1), filter(None, lines), strict=True):
-        cells = row_cells(row)
-        if len(shown) != len(cells):
-            return f"{len(cells)} cells in row {row} (it has {len(shown)})"
-        signs |= {cell: sign for cell, sign in zip(cells, shown, strict=True) if sign != "."}
-    if signs.pop(layout.STONE, "") != "*" or "*" in signs.values():
-        return "the Thudstone * in the middle cell only"
-    return signs

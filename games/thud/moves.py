@@ -315,43 +315,13 @@ def _hurls(state: State, moves: Moves) -> int:
 @njit
 def _best_raids(state: State, moves: Moves) -> int:
     """Write the trolls' moves that take the largest number of dwarfs, if it is not 0; returns how many."""
-    count, most = 0, 1
-    one = state[CAPTURE] == ONE_OR_NONE
-    for i in range(state[TROLLS]):
-        source = state[TROLL + i]
-        for direction in range(8):
-            step = AROUND[direction]
-            target = source + step
-            if state[BOARD + (target & 511)] != EMPTY:
-                continue
-            distance, longest = 1, 0
-            while state[BOARD + (target & 511)] == EMPTY:
-                taken = dwarfs_beside(state, target)
-                if taken >= most:
-                    if taken > most and not one:
-                        count, most = 0, taken
-                    count = _add_raid(state, source, target, direction, one, moves, count)
-                if longest == 0:
-                    longest = trolls_behind(state, source, step)
-                distance += 1
-                if distance > longest:
-                    break
-                target += step
-    return count
-
-
-@njit
-def _add_raid(
-    state: State, source: int, target: int, direction: int, one: bool, moves: Moves, count: int
-) -> int:
-    """Write the captures of a troll that lands on ``target``; returns the new number of moves."""
-    code = encode(source, target, direction & 3, 0)
-    if not one:
-        moves[count] = code + 1
-        return count + 1
-    for beside in range(8):
-        piece = state[BOARD + ((target + AROUND[beside]) & 511)]
-        if EMPTY < piece < FIRST_TROLL:
-            moves[count] = code + 1 + beside
+    num_legal, count, most = legal_moves(state, moves), 0, 1.0
+    for i in range(num_legal):
+        move = int(np.int64(moves[i]))
+        taken = priority(state, move)
+        if taken > most:
+            count, most = 0, taken
+        if taken == most:
+            moves[count] = move
             count += 1
     return count

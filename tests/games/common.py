@@ -145,6 +145,17 @@ def violation(game: Game, games: int = 4) -> Finding:
     return found
 
 
+def best_value(game: Game, state: State, known: dict[str, float]) -> float:
+    """The first player's return under best play, by trying everything; ``known`` is filled on the way."""
+    if game.calls.is_terminal(state):
+        return float(game.calls.returns(state))
+    text = game.format_position(state)
+    if text not in known:
+        best = max if game.calls.current_player(state) == games.FIRST else min
+        known[text] = best(best_value(game, after, known) for _, after in game.successors(state))
+    return known[text]
+
+
 def load_all() -> list[Game]:
     """All games under test."""
     return [games.load(spec) for spec in SPECS]

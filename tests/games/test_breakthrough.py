@@ -93,16 +93,6 @@ def test_the_last_row_or_the_last_piece_wins(position: str, move: str | None, re
     assert game.rules.returns(game.parse_position(game.format_position(state))) == returns
 
 
-def test_the_start_reads_as_it_is_seen() -> None:
-    game = _load()
-    state = game.initial_state()
-    assert game.format_position(state) == "bbbbbbbb/bbbbbbbb/8/8/8/8/wwwwwwww/wwwwwwww w"
-    (move,) = game.play_text(state, ["b2c3"])
-    assert game.cells_of(move) == (5, 2)
-    board = game.board(state, move)
-    assert [(r, c) for r in range(8) for c in range(8) if board.rows[r][c].last] == [(5, 2)]
-
-
 @pytest.mark.parametrize(
     ("text", "accepted"),
     [

@@ -80,18 +80,6 @@ def test_what_a_state_counts_follows_from_its_board(spec: str) -> None:
         assert np.array_equal(state[rules.LEFT : rules.BOARD], again[rules.LEFT : rules.BOARD])
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_positions_and_moves_read_back(spec: str) -> None:
-    game = _load(spec)
-    for state, legal, move in [*random_game(game, 6), *_greedy_game(game, 6, 0.1)]:
-        text = game.format_position(state)
-        again = game.parse_position(text)
-        assert game.format_position(again) == text and np.array_equal(game.canonical(again), again)
-        assert game.legal_moves(again) == legal == game.legal_moves(state)
-        if legal:
-            assert game.parse_move(state, game.format_move(state, move)) == move
-
-
 def test_a_series_of_hops_may_be_ended() -> None:
     """Blue hops from l3 over l4 to l5, from where k5 can be hopped over; l3 may not be visited again."""
     game = _load("chinese_checkers:players=2")
@@ -136,27 +124,6 @@ def test_turns_end_the_game_in_a_draw() -> None:
     assert [game.rules.score(state, player) for player in range(3)] == [0.0, 0.0, 0.0]  # type: ignore[misc]
 
 
-def test_random_moves_are_uniform_over_the_legal_ones() -> None:
-    game = _load()
-    *_, (state, legal, _) = random_game(game, 3, 40)
-    moves, stream, seen = np.zeros(game.max_moves, np.uint16), new_stream(9), dict.fromkeys(legal, 0)
-    assert game.rules.random_move is not None
-    for _ in range(400 * len(legal)):
-        seen[int(game.rules.random_move(state, moves, stream))] += 1
-    assert all(abs(count - 400) < 5 * 20 for count in seen.values())
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_greedy_moves_are_those_of_the_highest_priority(spec: str) -> None:
-    game = _load(spec)
-    moves, stream = np.zeros(game.max_moves, np.uint16), new_stream(2)
-    for state, legal, _ in random_game(game, 7):
-        looks = {move: game.calls.priority(state, move) for move in legal}
-        best = [move for move in legal if looks[move] == max(looks.values())]
-        drawn = {int(game.calls.greedy_move(state, moves, stream)) for _ in range(10)}
-        assert drawn <= {*best}
-
-
 @pytest.mark.skipif(not JIT, reason="takes a minute without compilation")
 @pytest.mark.parametrize("players", rules.HOMES)
 def test_greedy_players_come_to_an_end(players: int) -> None:
@@ -185,11 +152,6 @@ def test_scores_of_unfinished_positions_add_up_to_nothing(spec: str) -> None:
         assert game.rules.returns(state) == scores[0]
         left = state[rules.LEFT : rules.LEFT + game.num_players]
         assert [*np.argsort(-left, kind="stable")] == [*np.argsort(scores, kind="stable")]
-
-
-def test_five_cannot_play() -> None:
-    with pytest.raises(InvalidInput, match="2 or 3 or 4 or 6"):
-        games.load("chinese_checkers:players=5")
 
 
 def test_six_players_have_six_colours_and_the_star_no_edges() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache, partial
 
-import numpy as np
 import pytest
 
 import games
@@ -15,9 +13,9 @@ from games import Game, InvalidInput
 from games.analysis.solving import solve
 from games.analysis.table import judge_of
 from games.connect_four import ConnectFour, rules
-from games.connect_four.solver import Solver, popcount
+from games.connect_four.solver import Solver
 from games.game import State
-from tests.games.common import JIT, SPECS, loaded, random_game, random_position, sample
+from tests.games.common import JIT, SPECS, loaded, random_game
 from tests.games.naive import NaiveConnectFour
 
 NAMES = [spec for spec in SPECS if spec.startswith("connect_four")]
@@ -66,93 +64,6 @@ def test_every_four_wins_and_no_line_runs_over_an_edge(spec: str) -> None:
     for column in range(game.columns - 1):
         ends = [(row, column) for row in range(game.rows - 3, game.rows)] + [(0, column + 1)]
         assert not rules.has_four(sum(1 << c * height + r for r, c in ends), height)
-
-
-def _late(game: ConnectFour, free: int) -> tuple[State, NaiveConnectFour]:
-    """A position of a random game with so many free cells, and its twin."""
-    for seed in range(1_000):
-        naive = NaiveConnectFour(game.rows, game.columns)
-        for state, _, move in random_game(game, seed):
-            if game.max_plies - naive.num_stones == free:
-                return state, naive
-            naive.play(move)
-    raise AssertionError("no random game lasts so long")
-
-
-@pytest.mark.parametrize(
-    "spec", ["connect_four", "connect_four:rows=4,columns=4", "connect_four:rows=5,columns=4"]
-)
-@pytest.mark.parametrize("free", [1, 2, 5, 8, 9, 10])
-def test_playouts_give_each_end_its_probability(spec: str, free: int) -> None:
-    """Means over all games that are left, computed exactly, against those of playouts."""
-    game = _load(spec)
-    state, naive = _late(game, free)
-    length, square, result = _random_play(naive)
-    number = 20_000 if JIT else 100
-    lengths, results = sample(game, state, number, 11, own=True)
-    error = float(square - length**2) ** 0.5 / number**0.5
-    assert abs(lengths.mean() - float(length)) <= 5 * error
-    assert abs(results.mean() - float(result)) <= 5 / number**0.5
-
-
-def _random_play(naive: NaiveConnectFour) -> tuple[Fraction, Fraction, Fraction]:
-    """Of uniformly random play to the end: the mean length, mean square of the length, and mean return."""
-
-    @cache
-    def means(columns: tuple[tuple[int, ...], ...]) -> tuple[Fraction, Fraction, Fraction]:
-        after = []
-        for column in at(columns).legal():
-            board = at(columns)
-            board.play(column)
-            if board.is_over:
-                after.append((Fraction(1), Fraction(1), Fraction(board.minimax())))
-            else:
-                n, n2, result = means(tuple(map(tuple, board.columns)))
-                after.append((1 + n, 1 + 2 * n + n2, result))
-        n, n2, result = (sum(each, Fraction(0)) / len(after) for each in zip(*after, strict=True))
-        return n, n2, result
-
-    def at(columns: tuple[tuple[int, ...], ...]) -> NaiveConnectFour:
-        board = naive.copy()
-        board.columns = [list(owners) for owners in columns]
-        return board
-
-    return means(tuple(map(tuple, naive.columns)))
-
-
-@pytest.mark.parametrize("spec", SIZES)
-def test_packed_positions_are_whole_positions(spec: str) -> None:
-    game = _load(spec)
-    assert game.rules.pack is not None and game.rules.unpack is not None
-    seen: dict[int, bytes] = {}
-    for seed in range(10 if JIT else 2):
-        for state, _, _ in random_game(game, seed):
-            key = game.rules.pack(state)
-            assert int(key) < 2**63
-            assert seen.setdefault(int(key), state.tobytes()) == state.tobytes()
-            again = random_position(game, seed + 1, 9)
-            game.rules.unpack(np.uint64(key), again)
-            assert np.array_equal(again, state)
-
-
-def test_finished_positions_are_unpacked_as_finished() -> None:
-    game = _load("connect_four")
-    assert game.rules.pack is not None and game.rules.unpack is not None
-    state, again = game.initial_state(), game.initial_state()
-    game.play_text(state, ["a", "b", "a", "b", "a", "b", "a"])
-    game.rules.unpack(np.uint64(game.rules.pack(state)), again)
-    assert np.array_equal(again, state)
-    assert game.rules.returns(again) == 1.0
-
-
-def test_a_position_reads_as_it_is_seen() -> None:
-    game = _load("connect_four")
-    state = game.initial_state()
-    game.play_text(state, ["d", "d", "e"])
-    assert game.format_position(state) == "7/7/7/7/3o3/3xx2 o"
-    board = game.board(state, 4)
-    assert [(r, c) for r in range(6) for c in range(7) if board.rows[r][c].last] == [(5, 4)]
-    assert game.cells_of(4) == (0, 4)
 
 
 def test_a_stone_that_joins_two_fours_may_be_the_last() -> None:
@@ -308,15 +219,3 @@ def test_boards_of_another_size_are_refused() -> None:
     game = games.load("connect_four:rows=5,columns=7")
     with pytest.raises(InvalidInput, match="a position of connect_four:rows=6,columns=7"):
         solver_of("connect_four").value_of(game.initial_state())
-
-
-def test_games_without_a_solver_have_no_judge() -> None:
-    with pytest.raises(InvalidInput, match="no exact judge"):
-        judge_of(games.load("gomoku"))
-
-
-def test_popcount() -> None:
-    draw = random.Random(3)
-    for _ in range(200):
-        bits = draw.getrandbits(63) & draw.getrandbits(63)
-        assert popcount(bits) == bits.bit_count()

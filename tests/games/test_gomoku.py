@@ -125,13 +125,6 @@ def test_lines_do_not_run_over_the_edge() -> None:
     assert not game.rules.is_terminal(state)
 
 
-def test_notation_and_position_text() -> None:
-    game = _load("gomoku")
-    state = game.initial_state()
-    assert game.play_text(state, ["f6", "g7"]) == [5 * 12 + 5, 6 * 12 + 6]
-    assert game.format_position(state) == "12/12/12/12/12/6o5/5x6/12/12/12/12/12 x"
-
-
 def test_the_first_candidate_is_the_centre() -> None:
     for size, centre in ((12, "f6"), (15, "h8"), (5, "c3")):
         game = _load(f"gomoku:size={size},candidates=1")

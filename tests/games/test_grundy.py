@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache, reduce
 from operator import xor
 
@@ -16,7 +15,7 @@ from games.analysis.perft import perft
 from games.analysis.solving import solve
 from games.board import draw
 from games.game import State
-from tests.games.common import JIT, random_game, sample
+from tests.games.common import JIT, random_game
 from tests.games.naive import Piles, splits
 
 
@@ -35,15 +34,6 @@ def grundy_number(size: int) -> int:
 @cache
 def sequences(piles: Piles, depth: int) -> int:
     return 1 if depth == 0 else sum(sequences(after, depth - 1) for after in splits(piles).values())
-
-
-@cache
-def random_play(piles: Piles) -> tuple[Fraction, Fraction]:
-    """Under uniformly random play: the mean number of plies, and the mean return of who moves."""
-    if not splits(piles):
-        return Fraction(0), Fraction(-1)
-    plies, returns = zip(*(random_play(after) for after in splits(piles).values()), strict=True)
-    return 1 + sum(plies, Fraction(0)) / len(plies), -sum(returns, Fraction(0)) / len(returns)
 
 
 def partitions(total: int, largest: int) -> Iterator[Piles]:
@@ -101,20 +91,6 @@ def test_tree_and_graph_of_seven() -> None:
     solution = solve(game, game.initial_state())
     assert solution.num_positions == 14
     assert solution.value_of(game.initial_state()) == -1
-
-
-@pytest.mark.parametrize(
-    "text", ["3+3+1 first", "4+3 first", "5+2 second", "7 first", "10+9+1 first", "15+5+3+3+4 second"]
-)
-def test_playouts_have_the_exact_chances(text: str) -> None:
-    piles = [int(size) for size in text.split(" ")[0].split("+")]
-    game = games.load(f"grundy:pile={sum(piles)}")
-    state = game.parse_position(text)
-    plies, result = random_play(tuple(sorted(piles)))
-    sign = 1 if text.endswith("first") else -1
-    lengths, results = sample(game, state, 1_000_000 if JIT else 2_000, 41, own=True)
-    assert abs(results.mean() - sign * float(result)) <= 5 * results.std() / np.sqrt(len(results))
-    assert abs(lengths.mean() - float(plies)) <= 5 * lengths.std() / np.sqrt(len(lengths))
 
 
 @pytest.mark.parametrize("pile", [3, 8, 14])

@@ -11,9 +11,8 @@ import pytest
 import games
 from games import InvalidInput
 from games.board import board_svg, draw
-from games.game import State
 from games.hex import Hex
-from tests.games.common import JIT, SPECS, loaded, random_game
+from tests.games.common import JIT, SPECS, best_value, loaded
 from tests.games.naive_hex import NaiveHex
 
 SIZES = [
@@ -85,18 +84,6 @@ def test_any_stone_of_a_path_that_winds_may_be_the_last(player: int) -> None:
         assert game.rules.returns(state) == 1 - 2 * player
 
 
-@pytest.mark.parametrize("spec", ["hex:size=6,swap=no", "hex:size=6"])
-def test_rows_and_columns_are_alike(spec: str) -> None:
-    """A game whose moves are mirrored and made by the other player has the other result."""
-    game = _load(spec)
-    for seed in range(20 if JIT else 2):
-        *_, (state, _, move) = random_game(game, seed)
-        game.rules.play(state, move)
-        owners = [[None if each is None else 1 - each for each in row] for row in game.owners_of(state)]
-        mirrored = [list(column) for column in zip(*owners, strict=True)]
-        assert game.rules.returns(game.state_of(mirrored, 0)) == -game.rules.returns(state)
-
-
 def test_a_swap_mirrors_the_first_stone() -> None:
     game = _load("hex:size=3")
     state = game.initial_state()
@@ -129,27 +116,17 @@ def test_without_the_swap_rule_there_is_none() -> None:
     assert len(game.legal_moves(state)) == 8
 
 
-def _value(game: Hex, state: State, known: dict[bytes, float]) -> float:
-    if game.calls.is_terminal(state):
-        return float(game.calls.returns(state))
-    key = game.format_position(state).encode()
-    if key not in known:
-        best = max if game.calls.current_player(state) == games.FIRST else min
-        known[key] = best(_value(game, after, known) for _, after in game.successors(state))
-    return known[key]
-
-
 @pytest.mark.slow
 def test_small_boards_have_their_known_values() -> None:
     """Without swap the first player wins (John Nash); with it the second does. On 2x2, by trying everything.
     On 3x3 the first move in the middle wins, that in the acute corner loses; a half turn changes nothing."""
     for spec, value in (("hex:size=2,swap=no", 1.0), ("hex:size=2", -1.0)):
         game = _load(spec)
-        assert _value(game, game.initial_state(), {}) == value
+        assert best_value(game, game.initial_state(), {}) == value
     game = _load("hex:size=3,swap=no")
-    known: dict[bytes, float] = {}
+    known: dict[str, float] = {}
     after = {
-        game.format_move(game.initial_state(), move): _value(game, state, known)
+        game.format_move(game.initial_state(), move): best_value(game, state, known)
         for move, state in game.successors(game.initial_state())
     }
     assert after["b2"] == 1.0 and after["a1"] == -1.0

@@ -61,24 +61,6 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
             counts[job] += 1
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_schedules_keep_to_the_instance(spec: str) -> None:
-    """Every operation once with its duration, in the order of its job, and none at a time on a machine."""
-    game = _load(spec)
-    for seed in range(10 if JIT else 1):
-        *_, (state, _, move) = random_game(game, seed)
-        game.rules.play(state, move)
-        schedule = [*game.schedule(state)]
-        for job, operations in enumerate(game.instance):
-            own = sorted((begin, end, machine) for each, machine, begin, end in schedule if each == job)
-            assert [(machine, end - begin) for begin, end, machine in own] == [*operations]
-            assert all(own[i][1] <= own[i + 1][0] for i in range(len(own) - 1))
-        for machine in range(game.machines):
-            used = sorted((begin, end) for _, each, begin, end in schedule if each == machine)
-            assert len(used) == game.jobs
-            assert all(used[i][1] <= used[i + 1][0] for i in range(len(used) - 1))
-
-
 @pytest.mark.parametrize("seed", range(4 if JIT else 1))
 def test_legal_moves_reach_an_optimum(seed: int) -> None:
     """The best active schedule is as good as the best of all schedules."""
@@ -188,14 +170,6 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path, text: str, accepted: str) 
     with pytest.raises(InvalidInput, match=accepted) as caught:
         games.load(f"jobshop:instance={file}")
     assert caught.value.field == "game" and "mine.txt" in str(caught.value)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_positions_read_back(spec: str) -> None:
-    game = _load(spec)
-    for state, *_ in random_game(game, 2):
-        text = game.format_position(state)
-        assert np.array_equal(game.parse_position(text), state)
 
 
 def test_moves_are_numbers_of_jobs() -> None:

@@ -14,7 +14,6 @@ from games.compile.specialise import specialise
 from games.game import State
 from games.morris import insight
 from games.morris.insight import look_of_blocker, look_of_own_mills
-from games.morris.playout import byte_sums, select
 from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from tests.games.common import JIT, SPECS, sample
 from tests.games.naive_morris import NaiveMorris
@@ -67,14 +66,6 @@ def test_random_play_draws_as_often_as_is_known(spec: str, own: bool, drawn: flo
     game = games.load(spec)
     _, results = sample(game, game.initial_state(), 40_000, 3, own=own)
     assert (results == 0).mean() == pytest.approx(drawn, abs=0.012)
-
-
-@pytest.mark.parametrize("mask", [1, 0x800000, 0xFFFFFF, 0xA5C3F1, 0xFF00FF0000FF00, 2**63 - 1])
-def test_select_finds_every_set_bit(mask: int) -> None:
-    bits = [bit for bit in range(63) if mask >> bit & 1]
-    with np.errstate(over="ignore"):
-        sums = byte_sums(np.int64(mask))
-        assert [select(np.int64(mask), sums, np.int64(n)) for n in range(len(bits))] == bits
 
 
 def play(spec: str, moves: str) -> tuple[games.Game, games.State]:

@@ -14,7 +14,7 @@ from games import othello as rules
 from games.analysis.perft import perft
 from games.grid import format_grid
 from games.othello import Othello
-from tests.games.common import JIT, loaded
+from tests.games.common import JIT, best_value, loaded
 from tests.games.naive_othello import NaiveOthello
 
 SIZES = ["othello", "othello:size=6", "othello:size=4"]
@@ -129,28 +129,7 @@ def test_equal_discs_are_a_draw() -> None:
 def test_the_smallest_board_has_its_known_value() -> None:
     """Othello 4x4 is won by the second player: here by trying everything."""
     game = _load("othello:size=4")
-    known: dict[tuple[int, ...], float] = {}
-
-    def value(state: games.game.State) -> float:
-        if game.calls.is_terminal(state):
-            return float(game.calls.returns(state))
-        key = tuple(state[:3].tolist())
-        if key not in known:
-            best = max if game.calls.current_player(state) == games.FIRST else min
-            known[key] = best(value(after) for _, after in game.successors(state))
-        return known[key]
-
-    assert value(game.parse_position("4/1wb1/1bw1/4 b")) == -1.0
-
-
-def test_the_board_has_its_first_row_on_top() -> None:
-    game = _load()
-    state = game.initial_state()
-    (move,) = game.play_text(state, ["d3"])
-    board = game.board(state, move)
-    assert list(board.row_labels) == list("12345678")
-    assert [(r, c) for r in range(8) for c in range(8) if board.rows[r][c].last] == [(2, 3)]
-    assert game.cells_of(move) == (2, 3)
+    assert best_value(game, game.parse_position("4/1wb1/1bw1/4 b"), {}) == -1.0
 
 
 def test_cells_that_turn_nothing_over_are_refused() -> None:

@@ -116,11 +116,3 @@ def test_depth_zero_is_one_and_a_finished_game_has_no_sequences() -> None:
     assert perft(game, state, 0) == 1
     assert perft(game, state, 1) == 0
     assert divide(game, state, 1) == []
-
-
-def test_depths_below_the_first_are_refused() -> None:
-    game = games.load("tictactoe")
-    with pytest.raises(ValueError, match="depth"):
-        perft(game, game.initial_state(), -1)
-    with pytest.raises(ValueError, match="depth"):
-        divide(game, game.initial_state(), 0)

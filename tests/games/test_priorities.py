@@ -7,16 +7,17 @@ import pytest
 
 import games
 from games import Game
-from games.compile.rule_stubs import greedy_move
+from games.compile.rule_stubs import DEFAULTS
 from games.compile.specialise import specialise
 from games.contract.checking import draw_all
 from games.contract.trial import is_return
-from games.game import State
+from games.game import CHANCE, State
 from games.rng import new_stream
 from tests.games.common import JIT, SPECS, plain, plain_rules, random_game, random_position
 
 WITH_PRIORITY = [spec for spec in SPECS if games.load(spec).rules.priority is not None]
 WITH_GREEDY_MOVE = [spec for spec in SPECS if games.load(spec).rules.greedy_move is not None]
+WITH_RANDOM_MOVE = [spec for spec in SPECS if games.load(spec).rules.random_move is not None]
 WITH_EVALUATORS = [spec for spec in SPECS if games.load(spec).evaluators]
 
 
@@ -46,20 +47,29 @@ def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
             assert np.array_equal(state, before)
 
 
-@pytest.mark.parametrize("spec", WITH_GREEDY_MOVE)
-def test_greedy_moves_are_uniform_over_those_of_the_highest_priority(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    [
+        *((spec, "greedy_move") for spec in WITH_GREEDY_MOVE),
+        *((spec, "random_move") for spec in WITH_RANDOM_MOVE),
+    ],
+)
+def test_drawn_moves_are_uniform_over_the_best_or_all(spec: str, rule: str) -> None:
     game = games.load(spec)
-    default = specialise([greedy_move], game)["greedy_move"]
+    default = specialise([DEFAULTS[rule]], game)[rule]
     own, listed = (
-        specialise([draw_all], game, {"drawing_rule": rule})["draw_all"]
-        for rule in (game.rules.greedy_move, default)
+        specialise([draw_all], game, {"drawing_rule": each})["draw_all"]
+        for each in (getattr(game.rules, rule), default)
     )
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     for plies in (0, 1, 9, 20, 30, 31, 44, 45, 60, 61, 99, 100) if JIT else (0, 31):
         state = random_position(game, 5, plies)
-        before, best = state.copy(), best_looking(game, state)
-        # Uncompiled, a list for each draw takes minutes.
-        for draw in (own, listed) if JIT else (own,):
+        if game.calls.current_player(state) == CHANCE:
+            continue
+        before = state.copy()
+        best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)
+        # Uncompiled, a list for each draw takes minutes, and so do lists for draws of all moves.
+        for draw in (own, listed) if JIT and rule == "greedy_move" else (own,):
             drawn = np.zeros(len(best) * (200 if JIT else 20), dtype=np.uint16)
             draw(state, moves, new_stream(43, plies), drawn)
             assert np.array_equal(state, before)

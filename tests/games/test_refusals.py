@@ -50,6 +50,7 @@ OPTIONS: dict[str, dict[str, list[str]]] = {
         "not both": ["data=0-3,instance=ft06"],
         "instance, data": ["size=3"],
     },
+    "chinese_checkers": {"2 or 3 or 4 or 6": ["players=5"]},
     "thud": {"": ["subset=1", "troll_capture=subset", "turns=0", "turns=5001", "first=d", "ruleset=koom"]},
     "morris": {
         "": [
@@ -79,6 +80,8 @@ OPTIONS: dict[str, dict[str, list[str]]] = {
     },
 }
 """By game and what is accepted instead (a part of it), options."""
+
+THUD = "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6T*T6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
 
 POSITIONS: dict[str, dict[str, list[str]]] = {
     "othello": {
@@ -229,6 +232,15 @@ POSITIONS: dict[str, dict[str, list[str]]] = {
             ".../.../.../....../.../.../..w wx 9 9 0",
             "x../.../.../....../.../.../... w 9 9 0",
         ]
+    },
+    "thud": {
+        "d or T to move": [f"{THUD} x", f"{THUD} d 0 0", f"{THUD} d 0 0 00"],
+        "an even number of plies, at most 800": [f"{THUD} d 0 0 1", f"{THUD} d 0 0 802"],
+        "no more moves since a capture": [f"{THUD} d 3 0 2"],
+        "Thudstone": [f"{THUD.replace('*', '1')} d", f"{THUD.replace('13', '*12', 1)} d"],
+        "7 cells in this row .row 2 from the top has 8": [f"{THUD.replace('5', '6', 1)} d"],
+        "at most 32 dwarfs": [f"{THUD.replace('13', 'd12', 1)} d"],
+        "15 rows from the top": [f"{THUD}/5 d"],
     },
     "battleship:size=4,fleet=3-2-2": {
         "": [

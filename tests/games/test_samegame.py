@@ -15,7 +15,7 @@ from games.contract.checking import play_all
 from games.game import Moves, State
 from games.rng import Stream, new_stream
 from games.samegame import SameGame
-from tests.games.common import JIT, SPECS, random_position, sample
+from tests.games.common import JIT, SPECS, sample
 from tests.games.naive_samegame import NaiveSameGame
 
 SMALL = "samegame:columns=4,rows=4"
@@ -50,22 +50,6 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
             assert [column for column in _columns(game, state) if column] == naive.columns
         assert game.rules.is_terminal(state)
         assert game.rules.returns(state) == naive.score
-
-
-@pytest.mark.parametrize("spec", SIZES)
-@pytest.mark.parametrize("plies", [0, 4])
-def test_random_moves_are_uniform_over_groups(spec: str, plies: int) -> None:
-    """A group counts once, however many of its cells have no cell of it to the left or below."""
-    game = games.load(spec)
-    state = random_position(game, 3, plies)
-    legal = game.legal_moves(state)
-    assert game.rules.random_move is not None
-    moves, stream = np.zeros(game.max_moves, dtype=np.uint16), new_stream(1)
-    number = 500 if JIT else 20
-    drawn = [game.rules.random_move(state, moves, stream) for _ in range(number * len(legal))]
-    assert set(drawn) <= set(legal)
-    error = (number * (1 - 1 / len(legal))) ** 0.5
-    assert max(abs(drawn.count(move) - number) for move in legal) <= 6 * error
 
 
 def test_stones_fall_and_columns_close() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -172,6 +173,16 @@ def test_circles_and_turns_in_a_row_equal_the_twins() -> None:
     assert seen == {-1, 0, 1}
 
 
+def _with_last(game: Game, seed: int) -> Iterator[tuple[State, list[int]]]:
+    """The positions of a random game with their legal moves, the last one included if it ends the game."""
+    *others, (state, moves, move) = random_game(game, seed)
+    yield from ((state, moves) for state, moves, _ in others)
+    yield state.copy(), moves
+    game.rules.play(state, move)
+    if not game.options.get("repetition") or game.rules.returns(state):
+        yield state, []
+
+
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if games.load(spec).rules.pack is not None])
 def test_packed_positions_are_the_same_again(spec: str) -> None:
     game = games.load(spec)
@@ -179,13 +190,15 @@ def test_packed_positions_are_the_same_again(spec: str) -> None:
     texts: dict[int, str] = {}
     for seed in range(20 if JIT else 4):
         again = game.initial_state()
-        for state, moves, _ in random_game(game, seed):
+        for state, moves in _with_last(game, seed):
             number = int(game.rules.pack(state))
             before = state.copy()
             game.rules.unpack(np.uint64(number), again)
             assert np.array_equal(state, before)
             assert game.legal_moves(again) == moves
             assert game.rules.current_player(again) == game.rules.current_player(state)
+            assert game.rules.is_terminal(again) == (not moves)
+            assert moves or game.rules.returns(again) == game.rules.returns(state)
             assert game.rules.pack(again) == number
             assert texts.setdefault(number, game.format_position(again)) == game.format_position(again)
     assert len(set(texts.values())) == len(texts)
@@ -232,6 +245,19 @@ def test_outcomes_of_a_won_position() -> None:
     game.play_text(state, ["c3"])
     assert solution.outcomes(state) == solution.best_moves(state) == []
     assert (solution.value_of(state), solution.plies_of(state)) == (1, 0)
+
+
+@pytest.mark.skipif(not JIT, reason="5,390 positions take too long uncompiled")
+def test_three_men_s_morris() -> None:
+    """Won in nine plies, by the centre alone; drawn if stones move to any point."""
+    solution = solved("morris:variant=three,move=adjacent")
+    assert (solution.value_of(solution.start), solution.plies_of(solution.start)) == (1, 9)
+    # Points row by row: the centre is 4, corners are even, edges odd.
+    values = {outcome.move: outcome.value for outcome in solution.outcomes(solution.start)}
+    assert values == {move: 1 if move == 4 else -(move % 2) for move in range(9)}
+    solution = solved("morris:variant=three,move=any")
+    assert solution.value_of(solution.start) == 0
+    assert {outcome.value for outcome in solution.outcomes(solution.start)} == {0}
 
 
 def test_games_that_cannot_be_packed_are_refused() -> None:

@@ -10,11 +10,8 @@ import pytest
 
 import games
 from games import Game, InvalidInput
-from games.compile.specialise import specialise
-from games.contract.checking import draw_all
 from games.game import FIRST, SECOND, State
-from games.rng import new_stream
-from tests.games.common import JIT, random_game, random_position, sample
+from tests.games.common import JIT, random_game, sample
 from tests.games.naive_thud import NaiveThud
 
 TWINS = [
@@ -97,28 +94,6 @@ def test_counts_may_be_left_out(counts: str) -> None:
     game = games.load("thud")
     state = game.parse_position(f"{START} d{counts}")
     assert np.array_equal(state, game.initial_state())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{START} x",
-        f"{START} d 0 0",
-        f"{START} d 0 0 1",
-        f"{START} d 3 0 2",
-        f"{START} d 0 0 802",
-        f"{START} d 0 0 00",
-        f"{START.replace('*', '1')} d",
-        f"{START.replace('13', '*12', 1)} d",
-        f"{START.replace('5', '6', 1)} d",
-        f"{START.replace('13', 'd12', 1)} d",
-        f"{START}/5 d",
-    ],
-)
-def test_impossible_positions_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        games.load("thud").parse_position(text)
-    assert (caught.value.field, caught.value.value) == ("position", text)
 
 
 def _position(game: Game, dwarfs: str, trolls: str, mover: str) -> State:
@@ -212,30 +187,6 @@ def test_nobody_is_ahead_at_an_equal_score() -> None:
 def test_an_option_overrides_its_ruleset() -> None:
     game = games.load("thud:ruleset=seed,turns=99")
     assert (game.options["turns"], game.options["troll_capture"], game.max_plies) == (99, "all_forced", 99)
-
-
-@pytest.mark.parametrize("spec", TWINS)
-def test_drawn_moves_are_uniform_over_the_listed_ones(spec: str) -> None:
-    game = games.load(spec)
-    draw = specialise([draw_all], game, {"drawing_rule": game.rules.random_move})["draw_all"]
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    for plies in (0, 1, 2, 9, 30, 31, 60, 61) if JIT else (0, 31):
-        state = random_position(game, 5, plies)
-        legal = game.legal_moves(state)
-        number = len(legal) * (1000 if JIT else 20)
-        drawn = np.zeros(number, dtype=np.uint16)
-        before = state.copy()
-        draw(state, moves, new_stream(41, plies), drawn)
-        assert np.array_equal(state, before)
-        found, counts = np.unique(drawn, return_counts=True)
-        assert set(found.tolist()) <= set(legal)
-        seen = np.zeros(len(legal))
-        seen[np.searchsorted(legal, found)] = counts
-        expected = number / len(legal)
-        freedom = len(legal) - 1
-        statistic = ((seen - expected) ** 2 / expected).sum()
-        # Mean and variance of chi-square: freedom and twice that.
-        assert abs(statistic - freedom) <= 5 * np.sqrt(2 * max(freedom, 1))
 
 
 @pytest.mark.skipif(not JIT, reason="tens of thousands of whole games")

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from games.analysis.playout import play_cut, play_random
+from games.analysis.playout import play_cut
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game
 from games.openspiel import rules_of
@@ -183,7 +183,7 @@ class GameBenchmark:
         self._results = np.zeros(3, dtype=np.int64)
         """Counts of the first player's wins, draws, and losses; they mean nothing beyond two players."""
         self._cuts = [_CutPlayouts(plies) for plies in cuts]
-        self._play_cut = specialise([play_random, play_cut], game)["play_cut"]
+        self._play_cut = specialise([play_cut], game)["play_cut"]
         self._engine = engine_of(game, Features(hidden=game.hidden_information))
         self._work = self._engine.new_workspace()
         start = game.initial_state()
