@@ -1,6 +1,6 @@
 """What the kernels of a search are made of: their constants, and the functions that call each other.
 
-All generic functions of this folder call each other by their names. `KERNELS` lists them, callees first;
+All generic functions of this folder call each other by their names. Two tables list them, callees first;
 `functions_of` binds those that a search needs to its game and to each other.
 `constants_of` says which branches of them are left.
 """
@@ -32,20 +32,12 @@ from search.minimax import alphabeta
 
 Function = Callable[..., Any]
 
-INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    (
-        "LEARNT",
-        (
-            learning.place_of,
-            learning.settle,
-            learning.learn,
-            learning.note,
-            learning.settle_now_and_then,
-            learning.settle_all,
-            learning.learning_rollout,
-            learning.back_up_learnt,
-        ),
-    ),
+Table = tuple[tuple[str, tuple[Function, ...]], ...]
+"""Functions, callees first, each with the constant without which a search has none of them."""
+
+INNER: Table = (
+    ("LEARNT", (learning.place_of, learning.settle, learning.settle_all, learning.learn)),
+    ("LEARNT", (learning.learning_rollout, learning.back_up_learnt)),
     ("THINKS", (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playout.minimax_move)),
     ("", (playout.winning_move,)),
     ("STEERED", (playout.steered_move, playout.steered_playout)),
@@ -56,37 +48,15 @@ INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
     ("PAIRED", (select.deal_paired,)),
     ("CHANCES", (select.draw_outcome,)),
     ("EVALUATED", (backup.note_heuristic,)),
-    (
-        "",
-        (
-            select.select_or_expand,
-            backup.note_score,
-            backup.score_at_end,
-            backup.value_of_leaf,
-            backup.back_up,
-            loop.descend,
-            portions.go_to,
-        ),
-    ),
+    ("", (select.select_or_expand, backup.note_score, backup.score_at_end, backup.value_of_leaf)),
+    ("", (backup.back_up, loop.descend, portions.go_to)),
     ("COMPILED", (subtrees.select_subtree, subtrees.grow_subtree)),
 )
-"""Functions that only other ones call, callees first, and the constant without which a search has none of
-them."""
-OUTER: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    (
-        "",
-        (
-            loop.simulate,
-            loop.select_leaves,
-            loop.evaluate_leaves,
-            loop.absorb_leaves,
-            loop.reach_leaves,
-            loop.play_flat,
-            loop.play_out,
-            portions.plan_visits,
-            portions.grow_portions,
-        ),
-    ),
+"""Functions that only other ones call."""
+OUTER: Table = (
+    ("", (loop.simulate, loop.select_leaves, loop.evaluate_leaves, loop.absorb_leaves)),
+    ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
+    ("", (portions.plan_visits, portions.grow_portions)),
     ("LEARNT", (learning.look_back,)),
     ("COMPILED", (turns.take_turns, subtrees.take_subtrees)),
 )
@@ -138,9 +108,7 @@ def functions_of_known(game: Game, features: Features) -> dict[str, Function]:
     return specialise((loop.select_leaves, loop.absorb_leaves), over_known, bound)
 
 
-def _needed(
-    table: tuple[tuple[str, tuple[Function, ...]], ...], constants: dict[str, bool]
-) -> tuple[Function, ...]:
+def _needed(table: Table, constants: dict[str, bool]) -> tuple[Function, ...]:
     return tuple(
         function for name, functions in table if not name or constants[name] for function in functions
     )
