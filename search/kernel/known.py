@@ -21,8 +21,7 @@ from games.compile.specialise import cached_njit
 from games.game import Game
 from games.jit import Int, inner_njit, njit
 from games.rng import Stream
-from games.rules import Moves, Rules, State
-from search.job import Positions
+from games.rules import Moves, Rules
 
 HERE, ASKED, ENTRIES, LISTED = 0, 1, 2, 3
 """Places in `Known.counts`: the entry of the position that a descent has reached, or UNKNOWN; 1 once its
@@ -200,36 +199,3 @@ class KnownGame:
         """With the form of ``game``, on which kernels depend."""
         self.num_players, self.rewards, self.discount = game.num_players, game.rewards, game.discount
         self.has_lines, self.is_two_player = game.has_lines, game.is_two_player
-
-
-def positions_of(
-    game: Game, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> Positions:
-    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root.
-
-    For a game in plain Python: its rules are called as they are.
-    """
-    rules = game.rules
-    scratch = np.zeros(game.max_moves, dtype=np.uint16)
-    movers, scores, counts, listed = [], [], [], []
-    for path, depth in zip(moves, depths.tolist(), strict=True):
-        state = root_state.copy()
-        for move in path[:depth]:
-            rules.play(state, np.int64(move))  # type: ignore[arg-type]
-        if rules.is_terminal(state):
-            movers.append(0)
-            scores.append(float(rules.returns(state)))
-            counts.append(0)
-            continue
-        movers.append(rules.current_player(state))
-        score = 0.0
-        if game.rewards:
-            # That of who moves from three players on, else the first player's.
-            score = float(rules.returns(state) if rules.score is None else rules.score(state, movers[-1]))
-        scores.append(score)
-        counts.append(rules.legal_moves(state, scratch))
-        listed.append(scratch[: counts[-1]].tobytes())
-    legal = np.frombuffer(b"".join(listed), dtype=np.uint16)
-    return Positions(
-        np.array(movers, dtype=np.uint8), np.array(scores), np.array(counts, dtype=np.int32), legal
-    )
