@@ -30,9 +30,7 @@ from search.minimax.alphabeta import (
     Limits,
 )
 
-_GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
-AFFORDABLE = 10_000
-"""Limit of the moves played to count the positions of minimax; they take one or two milliseconds."""
+_GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance)
 FIRST_CHUNK = 64
 CHUNK_S = 0.002
 """Duration, in seconds, of a search under a time budget between two readings of the clock."""
@@ -68,7 +66,6 @@ class Lookahead:
         self.evaluate: Callable[[State], float] = (lambda state: 0.0) if evaluator is None else evaluator.rule
         """The evaluation of a position from the first player's viewpoint."""
         self._begin, self._advance = functions["begin"], functions["advance"]
-        self._count_tree = functions["count_tree"]
         self._game = game
         self._evaluates_finished = evaluator is not None and evaluator.finished
 
@@ -128,16 +125,6 @@ class Lookahead:
             frames.expected[: depth + 1] = frames.lines[0, : depth + 1]
         assert found is not None
         return found
-
-    def share_cut(self, state: State, found: Foresight) -> float | None:
-        """The share of the positions of minimax of this depth that alpha-beta did not visit.
-
-        None if counting them would take more moves than both the search itself and `AFFORDABLE`, which
-        happens from depth 4 on in practice.
-        """
-        affordable = max(found.positions, AFFORDABLE)
-        total = self._count_tree(state, found.depth, affordable, new_frames(self._game, found.depth))
-        return None if total < 0 else 1.0 - found.positions / total
 
     def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:
         value, num_moves = float(frames.values[0]), int(frames.num_moves[0])

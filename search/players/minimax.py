@@ -8,7 +8,7 @@ from games.errors import InvalidInput, counted
 from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.minimax.alphabeta import MAX_DEPTH
-from search.minimax.lookahead import Foresight, Trace, lookahead_of, trace
+from search.minimax.lookahead import Trace, lookahead_of, trace
 from search.players.player import Choice, Looker, Player, Seen, seconds_of
 
 DEFAULT_DEPTH = 2
@@ -53,7 +53,9 @@ class Minimax(Player):
             found = self._lookahead.deepen(seen.state, self._limits, self._seconds, self.clock)
         move = random.Random(seed).choice(found.best_moves)
         value = found.value if seen.mover == FIRST else -found.value
-        return Choice(move, value, nodes=found.positions, thought=self._thought(seen, found))
+        thought = f"depth {found.depth}, {counted(found.positions, 'position')}"
+        thought += ", to the end" if found.complete else ""
+        return Choice(move, value, nodes=found.positions, thought=thought)
 
     def trace(self, game: Game, state: State) -> Trace:
         """The tree that the player searches in an unfinished position, with visited and cut positions.
@@ -63,13 +65,6 @@ class Minimax(Player):
         if self._seconds is not None:
             raise InvalidInput("player option seconds", self._seconds, "a depth, such as depth=3")
         return trace(self._lookahead, game, state, self._limits)
-
-    def _thought(self, seen: Seen, found: Foresight) -> str:
-        text = f"depth {found.depth}, {counted(found.positions, 'position')}"
-        if self.prunes and self._seconds is None:
-            share = self._lookahead.share_cut(seen.state, found)
-            text += "" if share is None else f", {100 * share:.0f} % cut"
-        return text + (", to the end" if found.complete else "")
 
 
 class Negamax(Minimax):

@@ -47,7 +47,7 @@ class Choice:
     nodes: int = 0
     """Number of visited positions or of tree nodes."""
     thought: str = ""
-    """A description of the search for people, one line: ``depth 3, 1,204 positions, 57 % cut``."""
+    """A description of the search for people, one line: ``depth 3, 1,204 positions, to the end``."""
 
 
 class Player(ABC):
