@@ -206,7 +206,8 @@ def priors_of(
     if evaluator.policy == "logits":
         # Minus infinity is a prior of 0; not so if every move has it.
         if np.isnan(said).any() or not np.isfinite(said.max()):
-            raise _refused(evaluator, f"logits of legal moves that are numbers, not {_first_unsound(said):g}")
+            unsound = said[~np.isfinite(said)][0]
+            raise _refused(evaluator, f"logits of legal moves that are numbers, not {unsound:g}")
     elif not (np.isfinite(said) & (said >= 0.0)).all() or said.sum() <= 0.0:
         raise _refused(
             evaluator,
@@ -243,11 +244,6 @@ def _numbers(evaluator: Evaluator, name: str, part: Any) -> _Numbers:
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise _refused(evaluator, f"{name} that NumPy makes an array of numbers of ({reason})") from None
-
-
-def _first_unsound(said: _Numbers) -> float:
-    unsound = said[~np.isfinite(said)]
-    return float(unsound[0])
 
 
 def _refused(evaluator: Evaluator, accepted: str) -> InvalidInput:

@@ -17,9 +17,9 @@ from search.players.player import Player
 
 Factory = Callable[[Spec, Options, Game], Player]
 """(spec, options, game) -> player. Takes the options that it knows; the caller refuses the others. Raises
-InvalidInput (field ``player``) if the player cannot play the game."""
+InvalidInput for an option out of bounds, and (field ``player``) if the player cannot play the game."""
 
-_FACTORIES: dict[str, tuple[Factory, str]] = {
+PLAYERS: dict[str, tuple[Factory, str]] = {
     "uct": (
         Uct,
         "Monte Carlo tree search: uct:simulations=N, seconds=S or plies=N, and all options of a search",
@@ -95,28 +95,20 @@ OPTION_TEXTS = {
 
 def names() -> list[str]:
     """The names of all players, sorted."""
-    return sorted(_FACTORIES)
+    return sorted(PLAYERS)
 
 
 def describe(name: str) -> str:
     """A description of a player, one line."""
-    return _FACTORIES[name][1]
+    return PLAYERS[name][1]
 
 
 def player_of(text: str, game: Game) -> Player:
     """The player of a spec for one game; raises InvalidInput (field ``player``)."""
     spec = parse_spec(text, "player", paths=True)
-    if spec.name not in _FACTORIES:
+    if spec.name not in PLAYERS:
         raise InvalidInput("player", spec.name, "one of " + ", ".join(names()))
     options = Options(spec, "player")
-    player = make_player(spec, options, game)
+    player = PLAYERS[spec.name][0](spec, options, game)
     options.close()
     return player
-
-
-def make_player(spec: Spec, options: Options, game: Game) -> Player:
-    """The player with the name of the spec, which takes what it knows from the options.
-
-    Raises InvalidInput for an option out of bounds and a game that does not fit.
-    """
-    return _FACTORIES[spec.name][0](spec, options, game)
