@@ -111,13 +111,13 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
     from games.catalogue import load
     from games.errors import InvalidInput
     from games.spec import Spec
-    from search.players.catalogue import OPTION_TEXTS, make_player
+    from search.players.catalogue import OPTION_TEXTS, PLAYERS
 
     searched = {knob.key: knob for knob in knobs_of(kind)}
     for game in map(load, GAMES):
         options = _recorder(name)
         try:
-            player = make_player(Spec(name), options, game)
+            player: Any = PLAYERS[name][0](Spec(name), options, game)
         except InvalidInput:
             continue
         break

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from games.errors import InvalidInput
 from games.rules import State
 from search.evaluator import FIELD, Evaluator, Places, reason_of, wait_for
-from search.job import LeafJob, Policies
+from search.job import LeafJob, Policies, Positions
 from search.kernel.engine import Engine
 
 _Numbers = npt.NDArray[np.float64]
@@ -48,17 +48,34 @@ class Reached:
 
 def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
     """The positions to which the paths of a job lead from the root."""
-    size = len(job.depths)
-    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
-    signs, counts = np.zeros(size), np.zeros(size, dtype=np.int32)
-    legal = np.zeros((size, engine.game.max_moves), dtype=np.uint16)
-    scratch = np.zeros(engine.game.max_moves, dtype=np.uint16)
-    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
-    moves, depths = np.array(job.moves), np.array(job.depths)
-    engine.reach_leaves(root_state.copy(), moves, depths, states, signs, counts, legal, scratch)
+    states, legal, positions = _positions(engine, root_state, job.moves, job.depths)
+    counts = positions.counts
+    signs = np.where(counts > 0, 1.0 - 2.0 * positions.movers, positions.scores)
     going = np.flatnonzero(counts)
     first, place = _distinct(states[going])
     return Reached(states, signs, counts, legal, going, going[first], place)
+
+
+def positions_of(
+    engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
+) -> Positions:
+    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root."""
+    return _positions(engine, root_state, moves, depths)[2]
+
+
+def _positions(
+    engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint16], Positions]:
+    """(states, `Reached.legal`, `positions_of`)."""
+    size, max_moves = len(depths), engine.game.max_moves
+    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
+    movers, scores, counts = np.zeros(size, np.uint8), np.zeros(size), np.zeros(size, np.int32)
+    legal, scratch = np.zeros((size, max_moves), np.uint16), np.zeros(max_moves, np.uint16)
+    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
+    moves, depths = np.array(moves), np.array(depths)
+    engine.reach_leaves(root_state.copy(), moves, depths, states, movers, scores, counts, legal, scratch)
+    listed = legal[np.arange(max_moves) < counts[:, None]]
+    return states, legal, Positions(movers, scores, counts, listed)
 
 
 def evaluate_job(
@@ -189,7 +206,8 @@ def priors_of(
     if evaluator.policy == "logits":
         # Minus infinity is a prior of 0; not so if every move has it.
         if np.isnan(said).any() or not np.isfinite(said.max()):
-            raise _refused(evaluator, f"logits of legal moves that are numbers, not {_first_unsound(said):g}")
+            unsound = said[~np.isfinite(said)][0]
+            raise _refused(evaluator, f"logits of legal moves that are numbers, not {unsound:g}")
     elif not (np.isfinite(said) & (said >= 0.0)).all() or said.sum() <= 0.0:
         raise _refused(
             evaluator,
@@ -226,11 +244,6 @@ def _numbers(evaluator: Evaluator, name: str, part: Any) -> _Numbers:
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise _refused(evaluator, f"{name} that NumPy makes an array of numbers of ({reason})") from None
-
-
-def _first_unsound(said: _Numbers) -> float:
-    unsound = said[~np.isfinite(said)]
-    return float(unsound[0])
 
 
 def _refused(evaluator: Evaluator, accepted: str) -> InvalidInput:

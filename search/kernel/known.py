@@ -6,8 +6,8 @@ not compiled. The workers answer them for each leaf, with its result; here the a
 compiled functions with the names of the rules. A position that is not kept is *asked for*: the descent ends
 at it, with nothing changed, the caller adds it with `remember` and selects again.
 
-A position is an entry, found by its parent's entry and the move that leads from there to it; entry 0 is the
-root. The entries are a cache: what is lost is asked for again, and no answer depends on it.
+A position is an entry, which its parent's list of legal moves leads to; entry 0 is the root. The entries are
+a cache: what is lost is asked for again, and no answer depends on it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from games.compile.specialise import cached_njit
 from games.game import Game
 from games.jit import Int, inner_njit, njit
 from games.rng import Stream
-from games.rules import Moves, Rules, State
-from search.job import Positions
+from games.rules import Moves, Rules
 
 HERE, ASKED, ENTRIES, LISTED = 0, 1, 2, 3
 """Places in `Known.counts`: the entry of the position that a descent has reached, or UNKNOWN; 1 once its
@@ -31,8 +30,6 @@ UNKNOWN = -1
 FIRST_ENTRIES = 1_024
 MOST_BYTES = 128 * 2**20
 """Limit of the memory for entries; beyond it they are all forgotten."""
-_SPREAD, _SPREAD_MOVES = 0x9E3779B1, 0x85EBCA6B
-"""Odd constants that spread entries and moves over the hash table."""
 
 
 class Known(NamedTuple):
@@ -40,12 +37,6 @@ class Known(NamedTuple):
 
     counts: npt.NDArray[np.int64]
     """[4] HERE, ASKED, ENTRIES, LISTED."""
-    table: npt.NDArray[np.int32]
-    """[a power of two, at least 2 E] hash table, open addressing: an entry, or UNKNOWN where it is free."""
-    parents: npt.NDArray[np.int32]
-    """[E] the entry before the last move; UNKNOWN for the root."""
-    last_moves: npt.NDArray[np.uint16]
-    """[E] the move from the parent to here."""
     movers: npt.NDArray[np.uint8]
     """[E] who moves there."""
     scores: npt.NDArray[np.float64]
@@ -57,20 +48,20 @@ class Known(NamedTuple):
     """[E] the place of the first of them in ``legal``."""
     legal: npt.NDArray[np.uint16]
     """[L] the legal moves of all entries, in the order of the game's rules."""
+    after: npt.NDArray[np.int32]
+    """[L] the entry after each of these moves, or UNKNOWN."""
 
 
 def new_known(entries: int = FIRST_ENTRIES, legal: int = 8 * FIRST_ENTRIES) -> Known:
     """No known positions, and room for that many, with that many legal moves together."""
     return Known(
         counts=np.array([UNKNOWN, 0, 0, 0], dtype=np.int64),
-        table=np.full(1 << (2 * entries - 1).bit_length(), UNKNOWN, dtype=np.int32),
-        parents=np.zeros(entries, dtype=np.int32),
-        last_moves=np.zeros(entries, dtype=np.uint16),
         movers=np.zeros(entries, dtype=np.uint8),
         scores=np.zeros(entries),
         num_legal=np.zeros(entries, dtype=np.int32),
         first_legal=np.zeros(entries, dtype=np.int64),
         legal=np.zeros(legal, dtype=np.uint16),
+        after=np.full(legal, UNKNOWN, dtype=np.int32),
     )
 
 
@@ -78,52 +69,25 @@ def with_room(known: Known, entries: int, legal: int) -> Known:
     """The known positions with room for so many more, and as many legal moves; none of them where they would
     take more than MOST_BYTES."""
     count, listed = int(known.counts[ENTRIES]), int(known.counts[LISTED])
-    fits = count + entries <= len(known.parents) and listed + legal <= len(known.legal)
+    fits = count + entries <= len(known.movers) and listed + legal <= len(known.legal)
     if fits:
         return known
     larger = new_known(2 * (count + entries), 2 * (listed + legal))
     if sum(column.nbytes for column in larger) > MOST_BYTES:
         return new_known(max(FIRST_ENTRIES, 2 * entries), max(8 * FIRST_ENTRIES, 2 * legal))
-    for name in ("parents", "last_moves", "movers", "scores", "num_legal", "first_legal"):
-        getattr(larger, name)[:count] = getattr(known, name)[:count]
-    larger.legal[:listed] = known.legal[:listed]
-    larger.counts[:] = known.counts
-    _fill_table(larger)
+    for name, column in known._asdict().items():
+        getattr(larger, name)[: len(column)] = column
     return larger
 
 
 @inner_njit
-def _first_place(known: Known, parent: Int, move: Int) -> np.uint64:
-    """The place of the hash table at which the search for an entry begins."""
-    # MOST_BYTES keeps entries below 2**22, so that this does not overflow.
-    mixed = (np.int64(parent) + 1) * _SPREAD + np.int64(move) * _SPREAD_MOVES
-    return np.uint64((mixed ^ (mixed >> 17)) & np.int64(len(known.table) - 1))
-
-
-@inner_njit
-def _entry_after(known: Known, parent: Int, move: Int) -> int:
-    """The entry after a move from an entry; UNKNOWN if there is none."""
-    place = _first_place(known, parent, move)
-    while known.table[place] != UNKNOWN:
-        entry = np.int64(known.table[place])
-        if known.parents[entry] == parent and known.last_moves[entry] == move:
-            return entry  # type: ignore[return-value]
-        place = (place + np.uint64(1)) & np.uint64(len(known.table) - 1)
+def _place_of(known: Known, entry: Int, move: Int) -> int:
+    """Where ``legal`` has a legal move of an entry; UNKNOWN if it is none."""
+    first = np.int64(known.first_legal[entry])
+    for place in range(first, first + np.int64(known.num_legal[entry])):
+        if known.legal[place] == move:
+            return place
     return UNKNOWN
-
-
-@inner_njit
-def _enter(known: Known, entry: Int) -> None:
-    place = _first_place(known, np.int64(known.parents[entry]), np.int64(known.last_moves[entry]))
-    while known.table[place] != UNKNOWN:
-        place = (place + np.uint64(1)) & np.uint64(len(known.table) - 1)
-    known.table[place] = entry
-
-
-@cached_njit
-def _fill_table(known: Known) -> None:
-    for entry in range(known.counts[ENTRIES]):
-        _enter(known, entry)
 
 
 @cached_njit
@@ -144,30 +108,24 @@ def remember(
     start = 0
     for b in range(len(depths)):
         end = start + counts[b]
-        parent, entry = UNKNOWN, UNKNOWN
-        if known.counts[ENTRIES] > 0:
-            entry = 0
+        place: Int = UNKNOWN
+        entry: Int = 0 if known.counts[ENTRIES] > 0 else UNKNOWN
         for d in range(depths[b]):
-            parent = entry
-            if parent == UNKNOWN:
-                break
-            entry = _entry_after(known, parent, np.int64(moves[b, d]))
-            if entry == UNKNOWN and d < depths[b] - 1:
-                parent = UNKNOWN
-                break
-        if entry == UNKNOWN and (parent != UNKNOWN or depths[b] == 0):
+            place = _place_of(known, entry, np.int64(moves[b, d])) if entry != UNKNOWN else UNKNOWN
+            entry = np.int64(known.after[place]) if place != UNKNOWN else UNKNOWN
+        if entry == UNKNOWN and (place != UNKNOWN or depths[b] == 0):
             entry, first = known.counts[ENTRIES], known.counts[LISTED]
             known.counts[ENTRIES] = entry + 1
             known.counts[LISTED] = first + counts[b]
-            known.parents[entry] = parent
-            known.last_moves[entry] = moves[b, depths[b] - 1] if depths[b] > 0 else 0
+            if place != UNKNOWN:
+                known.after[place] = entry
             known.movers[entry] = movers[b]
             known.scores[entry] = scores[b]
             known.num_legal[entry] = counts[b]
             known.first_legal[entry] = first
             for k in range(counts[b]):
                 known.legal[first + k] = legal[start + k]
-            _enter(known, entry)
+                known.after[first + k] = UNKNOWN
         start = end
 
 
@@ -203,7 +161,8 @@ def _legal_moves(state: Known, moves: Moves) -> int:
 
 @njit
 def _play(state: Known, move: Int) -> None:
-    state.counts[HERE] = _entry_after(state, state.counts[HERE], move)
+    place = _place_of(state, state.counts[HERE], move)
+    state.counts[HERE] = state.after[place] if place != UNKNOWN else UNKNOWN
 
 
 @njit
@@ -240,36 +199,3 @@ class KnownGame:
         """With the form of ``game``, on which kernels depend."""
         self.num_players, self.rewards, self.discount = game.num_players, game.rewards, game.discount
         self.has_lines, self.is_two_player = game.has_lines, game.is_two_player
-
-
-def positions_of(
-    game: Game, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> Positions:
-    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root.
-
-    For a game in plain Python: its rules are called as they are.
-    """
-    rules = game.rules
-    scratch = np.zeros(game.max_moves, dtype=np.uint16)
-    movers, scores, counts, listed = [], [], [], []
-    for path, depth in zip(moves, depths.tolist(), strict=True):
-        state = root_state.copy()
-        for move in path[:depth]:
-            rules.play(state, np.int64(move))  # type: ignore[arg-type]
-        if rules.is_terminal(state):
-            movers.append(0)
-            scores.append(float(rules.returns(state)))
-            counts.append(0)
-            continue
-        movers.append(rules.current_player(state))
-        score = 0.0
-        if game.rewards:
-            # That of who moves from three players on, else the first player's.
-            score = float(rules.returns(state) if rules.score is None else rules.score(state, movers[-1]))
-        scores.append(score)
-        counts.append(rules.legal_moves(state, scratch))
-        listed.append(scratch[: counts[-1]].tobytes())
-    legal = np.frombuffer(b"".join(listed), dtype=np.uint16)
-    return Positions(
-        np.array(movers, dtype=np.uint8), np.array(scores), np.array(counts, dtype=np.int32), legal
-    )

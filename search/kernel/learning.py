@@ -167,8 +167,25 @@ def settle(met: Experience, cell: Int) -> float:
     return float(change)
 
 
-def learn(met: Experience, cell: Int, entry: Int, gain: float, after: Int) -> None:
-    """Generic: a move of a position brought ``gain`` and led to the cell ``after``, or END; in place."""
+def settle_all(met: Experience, most_rounds: Int) -> None:
+    """Generic: settle all positions, the latest first, until they hardly change any more, so often at most;
+    modified in place."""
+    for _ in range(most_rounds):
+        change = most = 0.0
+        for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
+            change = max(change, settle(met, met.order[k]))
+            most = max(most, abs(met.worth[met.order[k]]))
+        if change <= SETTLED * most:
+            return
+
+
+def learn(met: Experience, cell: Int, entry: Int, gain: float, future: float, after: Int) -> None:
+    """Generic: a move of a position brought ``gain`` and led to the cell ``after``, or END; in place.
+
+    Where that is UNKNOWN, the ``future`` that came stands for it.
+    """
+    if after == UNKNOWN:
+        gain, after = gain + future, END
     outcome = np.int64(met.outcome[entry])
     while outcome != NONE and met.after[outcome] != after:
         outcome = np.int64(met.link[outcome])
@@ -185,25 +202,6 @@ def learn(met: Experience, cell: Int, entry: Int, gain: float, after: Int) -> No
     met.tried[entry] += 1
     settle(met, cell)
     met.counts[LESSONS] += 1
-
-
-def settle_now_and_then(met: Experience) -> None:
-    """Generic: if there have been enough lessons since, settle all positions, the latest first; in place."""
-    if met.counts[LESSONS] >= LESSONS_OF_A_ROUND * met.counts[POSITIONS]:
-        met.counts[LESSONS] = 0
-        for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
-            settle(met, met.order[k])
-
-
-def settle_all(met: Experience) -> None:
-    """Generic: settle all positions until they hardly change any more; modified in place."""
-    for _ in range(MOST_ROUNDS):
-        change = most = 0.0
-        for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
-            change = max(change, settle(met, met.order[k]))
-            most = max(most, abs(met.worth[met.order[k]]))
-        if change <= SETTLED * most:
-            return
 
 
 @inner_njit
@@ -264,20 +262,13 @@ def learning_rollout(params: SearchParams, work: Workspace, stream: Stream) -> t
         future = (DISCOUNT if work.chosen[ply] else 1.0) * total
         cell = np.int64(work.cells[ply])
         if cell != UNKNOWN:
-            note(met, cell, work.entries[ply], work.gains[ply], future, follows)
+            learn(met, cell, work.entries[ply], work.gains[ply], future, follows)
         total = work.gains[ply] + future
         follows = cell
-    settle_now_and_then(met)
+    if met.counts[LESSONS] >= LESSONS_OF_A_ROUND * met.counts[POSITIONS]:
+        met.counts[LESSONS] = 0
+        settle_all(met, 1)
     return total, plies
-
-
-def note(met: Experience, cell: Int, entry: Int, gain: float, future: float, follows: Int) -> None:
-    """Generic: `learn`; where the next position is UNKNOWN, the ``future`` that came
-    stands for it."""
-    if follows == UNKNOWN:
-        learn(met, cell, entry, gain + future, END)
-    else:
-        learn(met, cell, entry, gain, follows)
 
 
 def back_up_learnt(tree: Tree, work: Workspace, depth: Int, value: float) -> tuple[float, float]:
@@ -296,7 +287,7 @@ def back_up_learnt(tree: Tree, work: Workspace, depth: Int, value: float) -> tup
         cell = np.int64(work.places[d - 1])
         if cell != UNKNOWN:
             entry = entry_of_move(met, cell, np.int64(tree.move[node]))
-            note(met, cell, entry, reward, factor * value, follows)
+            learn(met, cell, entry, reward, factor * value, follows)
             if met.tried[entry] > 0:
                 if work.movers[d - 1] != CHANCE_CODE:
                     sample = met.value[entry]
@@ -314,7 +305,7 @@ def look_back(tree: Tree, before: Statistics, first_children: npt.NDArray[np.int
     ``before``: the statistics from which the job went on, whose rows have their children at
     ``first_children``. Tree and workspace are modified in place.
     """
-    settle_all(work.experience)
+    settle_all(work.experience, MOST_ROUNDS)
     cell = np.int64(work.places[0])
     if cell == UNKNOWN:
         return

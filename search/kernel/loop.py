@@ -271,18 +271,16 @@ def reach_leaves(
     moves: npt.NDArray[np.uint16],
     depths: npt.NDArray[np.int32],
     states: npt.NDArray[Any],
-    signs: npt.NDArray[np.float64],
+    movers: npt.NDArray[np.uint8],
+    scores: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int32],
     legal: npt.NDArray[np.uint16],
     scratch: Moves,
 ) -> None:
     """Generic: play the first depths[b] of moves[b] from the root, for each b, and describe where they lead.
 
-    These are written, for an evaluator:
-
-    ``states`` [B, state length]; ``signs`` [B]: 1 where the first player moves, -1 where the second does, and
-    for a finished game the first player's return; ``counts`` [B]: how many legal moves there are, 0 in a
-    finished game; ``legal`` [B, max_moves]: these moves.
+    These are written: ``states`` [B, state length]; ``movers``, ``scores`` and ``counts`` [B] as in
+    `search.job.Positions`; ``legal`` [B, max_moves]: the legal moves.
     """
     for b in range(len(depths)):
         state = states[b]
@@ -290,11 +288,14 @@ def reach_leaves(
             state[i] = root_state[i]
         for d in range(depths[b]):
             play(state, np.int64(moves[b, d]))
-        counts[b] = 0
+        movers[b], scores[b], counts[b] = 0, 0.0, 0
         if is_terminal(state):
-            signs[b] = returns(state)
+            scores[b] = returns(state)
             continue
-        signs[b] = 1.0 - 2.0 * current_player(state)
+        player = current_player(state)
+        movers[b] = player & 255
+        if REWARDS:
+            scores[b] = score(state, player) if PLAYERS > 2 else returns(state)
         counts[b] = legal_moves(state, scratch)
         for k in range(counts[b]):
             legal[b, k] = scratch[k]

@@ -41,6 +41,8 @@ from search.tree.arena import (
 )
 from search.tree.merge import ABSENT, find_child
 
+NOWHERE = -1
+
 
 @inner_njit
 def next_outcome(tree: Tree, node: Int) -> int:
@@ -124,6 +126,8 @@ def divide(
     depth = 0
     stack[0, 0] = ROOT
     stack[0, 1] = 0
+    # The depth of the portion in whose subtree the walk is: what is planned there is in it.
+    within = NOWHERE
     while depth >= 0:
         node = np.int64(stack[depth, 0])
         slot = np.int64(stack[depth, 1])
@@ -131,12 +135,12 @@ def divide(
         children = num_children(tree, node)
         if slot == 0:
             here = np.int64(tree.unobserved[node])
+            tree.unobserved[node] = 0
             below: Int = 0
-            if here > most and np.int64(tree.visits[node]) >= here:
+            if within == NOWHERE and here > most and np.int64(tree.visits[node]) >= here:
                 for child in range(first, first + children):
                     below += np.int64(tree.unobserved[child])
-            tree.unobserved[node] = 0
-            here -= below
+            here = here - below if within == NOWHERE else np.int64(0)
             while here > 0:
                 while left == 0:
                     lane += 1
@@ -150,14 +154,13 @@ def divide(
                 count += 1
                 here -= taken
                 left -= taken
-            if below == 0:
-                # The portion is the whole subtree: what was planned further down is in it.
-                _forget_planned(tree, stack, depth)
-                depth -= 1
-                continue
+            if within == NOWHERE and below == 0:
+                within = depth
         while slot < children and tree.unobserved[first + slot] == 0:
             slot += 1
         if slot == children:
+            if depth == within:
+                within = NOWHERE
             depth -= 1
             continue
         stack[depth, 1] = slot + 1
@@ -178,27 +181,6 @@ def are_paths(tree: Tree, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.
                 return False
             node = np.int64(tree.children[node]) + slot
     return True
-
-
-@inner_njit
-def _forget_planned(tree: Tree, stack: npt.NDArray[np.int32], begin: Int) -> None:
-    """Reset the planned visits below the node at that place of the stack, whose next slot is 0."""
-    depth = begin
-    while depth >= begin:
-        node = np.int64(stack[depth, 0])
-        slot = np.int64(stack[depth, 1])
-        first = np.int64(tree.children[node])
-        children = num_children(tree, node)
-        while slot < children and tree.unobserved[first + slot] == 0:
-            slot += 1
-        if slot == children:
-            depth -= 1
-            continue
-        tree.unobserved[first + slot] = 0
-        stack[depth, 1] = slot + 1
-        depth += 1
-        stack[depth, 0] = first + slot
-        stack[depth, 1] = 0
 
 
 def go_to(

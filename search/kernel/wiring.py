@@ -1,6 +1,6 @@
 """What the kernels of a search are made of: their constants, and the functions that call each other.
 
-All generic functions of this folder call each other by their names. `KERNELS` lists them, callees first;
+All generic functions of this folder call each other by their names. Two tables list them, callees first;
 `functions_of` binds those that a search needs to its game and to each other.
 `constants_of` says which branches of them are left.
 """
@@ -32,25 +32,14 @@ from search.minimax import alphabeta
 
 Function = Callable[..., Any]
 
-CHOICES: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    ("", (uct.best_child,)),
-    ("HIDDEN", (select.best_available,)),
-)
+Table = tuple[tuple[str, tuple[Function, ...]], ...]
+"""Functions, callees first, each with the constant without which a search has none of them."""
+
+CHOICES: Table = (("", (uct.best_child,)), ("HIDDEN", (select.best_available,)))
 """The loops over the children of a node. They use no rules, and are compiled for every game."""
-INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    (
-        "LEARNT",
-        (
-            learning.place_of,
-            learning.settle,
-            learning.learn,
-            learning.note,
-            learning.settle_now_and_then,
-            learning.settle_all,
-            learning.learning_rollout,
-            learning.back_up_learnt,
-        ),
-    ),
+INNER: Table = (
+    ("LEARNT", (learning.place_of, learning.settle, learning.settle_all, learning.learn)),
+    ("LEARNT", (learning.learning_rollout, learning.back_up_learnt)),
     ("THINKS", (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playout.minimax_move)),
     ("", (playout.winning_move,)),
     ("STEERED", (playout.steered_move, playout.steered_playout)),
@@ -61,37 +50,15 @@ INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
     ("PAIRED", (select.deal_paired,)),
     ("CHANCES", (select.draw_outcome,)),
     ("EVALUATED", (backup.note_heuristic,)),
-    (
-        "",
-        (
-            select.select_or_expand,
-            backup.note_score,
-            backup.score_at_end,
-            backup.value_of_leaf,
-            backup.back_up,
-            loop.descend,
-            portions.go_to,
-        ),
-    ),
+    ("", (select.select_or_expand, backup.note_score, backup.score_at_end, backup.value_of_leaf)),
+    ("", (backup.back_up, loop.descend, portions.go_to)),
     ("COMPILED", (subtrees.select_subtree, subtrees.grow_subtree)),
 )
-"""Functions that only other ones call, callees first, and the constant without which a search has none of
-them."""
-OUTER: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    (
-        "",
-        (
-            loop.simulate,
-            loop.select_leaves,
-            loop.evaluate_leaves,
-            loop.absorb_leaves,
-            loop.reach_leaves,
-            loop.play_flat,
-            loop.play_out,
-            portions.plan_visits,
-            portions.grow_portions,
-        ),
-    ),
+"""Functions that only other ones call."""
+OUTER: Table = (
+    ("", (loop.simulate, loop.select_leaves, loop.evaluate_leaves, loop.absorb_leaves)),
+    ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
+    ("", (portions.plan_visits, portions.grow_portions)),
     ("LEARNT", (learning.look_back,)),
     ("COMPILED", (turns.take_turns, subtrees.take_subtrees)),
 )
@@ -149,9 +116,7 @@ def _inner(game: HasForm, constants: dict[str, bool], bound: dict[str, Any]) -> 
     return choices | specialise(_needed(INNER, constants), game, bound | choices, inner=True)
 
 
-def _needed(
-    table: tuple[tuple[str, tuple[Function, ...]], ...], constants: dict[str, bool]
-) -> tuple[Function, ...]:
+def _needed(table: Table, constants: dict[str, bool]) -> tuple[Function, ...]:
     return tuple(
         function for name, functions in table if not name or constants[name] for function in functions
     )

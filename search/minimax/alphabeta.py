@@ -176,45 +176,6 @@ def advance(limits: Limits, max_positions: int, frames: Frames) -> bool:
     return False
 
 
-def count_tree(root_state: State, depth: int, max_played: int, frames: Frames) -> int:
-    """The number of positions that minimax of this depth visits; the last ply is counted without playing it.
-
-    -1 if more than ``max_played`` moves would have to be played. ``frames`` is overwritten.
-    """
-    state = frames.state
-    for i in range(len(state)):
-        state[i] = root_state[i]
-        frames.states[0, i] = root_state[i]
-    total, played, ply = 1, 0, 0
-    frames.num_moves[0], frames.next_move[0] = legal_moves(state, frames.listed), 0
-    total += frames.num_moves[0]
-    for i in range(frames.num_moves[0]):
-        frames.moves[0, i] = frames.listed[i]
-    while depth > 1 and ply >= 0:
-        if frames.next_move[ply] == frames.num_moves[ply]:
-            ply -= 1
-            continue
-        if played == max_played:
-            return -1
-        for i in range(len(state)):
-            state[i] = frames.states[ply, i]
-        play(state, np.int64(frames.moves[ply, frames.next_move[ply]]))
-        frames.next_move[ply] += 1
-        played += 1
-        if is_terminal(state):
-            continue
-        num_legal = legal_moves(state, frames.listed)
-        total += num_legal
-        if ply + 2 < depth:
-            ply += 1
-            frames.num_moves[ply], frames.next_move[ply] = num_legal, 0
-            for i in range(len(state)):
-                frames.states[ply, i] = state[i]
-            for i in range(num_legal):
-                frames.moves[ply, i] = frames.listed[i]
-    return total  # type: ignore[no-any-return]
-
-
 @njit
 def _insert(ply: Int, place: Int, move: Int, look: float, frames: Frames) -> None:
     """One step of a stable insertion sort, highest priority first. It is fast because most priorities are

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +24,13 @@ from search.minimax.alphabeta import (
     HURRY,
     LEAVES,
     NO_MOVE,
-    PLY,
     POSITIONS,
     UNFINISHED,
     Frames,
     Limits,
 )
 
-_GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
-AFFORDABLE = 10_000
-"""Limit of the moves played to count the positions of minimax; they take one or two milliseconds."""
+_GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance)
 FIRST_CHUNK = 64
 CHUNK_S = 0.002
 """Duration, in seconds, of a search under a time budget between two readings of the clock."""
@@ -60,30 +57,15 @@ class Foresight:
     """Whether every line was searched to the end of the game or cut: a deeper search cannot differ."""
 
 
-class Visit(NamedTuple):
-    """A position that a search visits."""
-
-    ply: int
-    """Distance from the root in plies."""
-    move: int
-    """The move that led to the position; `NO_MOVE` at the root."""
-    alpha: float
-    """Alpha when the position is opened: lower bound of what the first player can reach. Unset at a leaf."""
-    beta: float
-    """Beta when the position is opened: upper bound of what the first player can reach. Unset at a leaf."""
-    moves: tuple[int, ...]
-    """The moves in the order of search; empty at a leaf."""
-
-
 class Lookahead:
     """Searches of one game with one evaluator, each in its own memory: safe to use from any thread."""
 
     def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
         extra = {} if evaluator is None else {"evaluate": evaluator.rule}
         functions = specialise(_GENERIC, game, extra)
-        self._evaluate = None if evaluator is None else evaluator.rule
+        self.evaluate: Callable[[State], float] = (lambda state: 0.0) if evaluator is None else evaluator.rule
+        """The evaluation of a position from the first player's viewpoint."""
         self._begin, self._advance = functions["begin"], functions["advance"]
-        self._count_tree = functions["count_tree"]
         self._game = game
         self._evaluates_finished = evaluator is not None and evaluator.finished
 
@@ -106,31 +88,6 @@ class Lookahead:
         while not self._advance(limits, 2**40, frames):
             pass
         return self._found(limits, frames)
-
-    def watch(self, state: State, limits: Limits) -> Iterator[Visit]:
-        """Search as `search` does and yield each visited position."""
-        frames = new_frames(self._game, limits.depth)
-        self._begin(state, limits, frames)
-        tried = [0] * (limits.depth + 1)
-        yield self._visit(0, NO_MOVE, frames)
-        leaves = 0
-        while not self._advance(limits, 1, frames):
-            is_leaf = int(frames.counts[LEAVES]) > leaves
-            leaves = int(frames.counts[LEAVES])
-            ply = int(frames.counts[PLY]) + is_leaf
-            move = int(frames.moves[ply - 1, tried[ply - 1]])
-            tried[ply - 1] += 1
-            tried[ply] = 0
-            if is_leaf:
-                yield Visit(ply, move, -math.inf, math.inf, ())
-            else:
-                yield self._visit(ply, move, frames)
-
-    def value_of_leaf(self, state: State) -> float:
-        """The return or evaluation of a leaf, without the reductions of search/minimax/alphabeta.py."""
-        if self._game.calls.is_terminal(state) and not self._evaluates_finished:
-            return float(self._game.calls.returns(state))
-        return 0.0 if self._evaluate is None else float(self._evaluate(state))
 
     def deepen(
         self,
@@ -169,16 +126,6 @@ class Lookahead:
         assert found is not None
         return found
 
-    def share_cut(self, state: State, found: Foresight) -> float | None:
-        """The share of the positions of minimax of this depth that alpha-beta did not visit.
-
-        None if counting them would take more moves than both the search itself and `AFFORDABLE`, which
-        happens from depth 4 on in practice.
-        """
-        affordable = max(found.positions, AFFORDABLE)
-        total = self._count_tree(state, found.depth, affordable, new_frames(self._game, found.depth))
-        return None if total < 0 else 1.0 - found.positions / total
-
     def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:
         value, num_moves = float(frames.values[0]), int(frames.num_moves[0])
         line = frames.lines[0].tolist()
@@ -193,11 +140,6 @@ class Lookahead:
             cuts=int(frames.counts[CUTS]),
             complete=int(frames.counts[UNFINISHED]) == 0,
         )
-
-    def _visit(self, ply: int, move: int, frames: Frames) -> Visit:
-        """The `Visit` of the open position of ``ply``."""
-        moves = frames.moves[ply, : frames.num_moves[ply]].tolist()
-        return Visit(ply, move, float(frames.alphas[ply]), float(frames.betas[ply]), tuple(moves))
 
 
 @lru_cache(maxsize=32)
@@ -293,100 +235,102 @@ class Trace:
 
 
 def trace(lookahead: Lookahead, game: Game, state: State, limits: Limits) -> Trace:
-    """Search an unfinished position and record the tree.
+    """Search an unfinished position as `Lookahead.search` does and record the tree.
 
     Raises InvalidInput (field ``player option depth``) if minimax visits more than `MOST_NODES` positions.
     """
-    return _Tracer(lookahead, game, limits).run(state)
+    tracer = _Tracer(lookahead, game, limits)
+    root = tracer.node(NO_MOVE, "", 0)
+    tracer.search(root, state, _LOWEST, _HIGHEST)
+    on_line: Traced | None = root
+    while on_line is not None:
+        on_line.best = True
+        on_line = tracer.followers.get(id(on_line))
+    return Trace(root, tracer.visited, tracer.total)
+
+
+_Score = tuple[float, float]
+"""A score of the search, and the value that it stands for: the first player's, without reductions."""
+_LOWEST, _HIGHEST = (-math.inf, -math.inf), (math.inf, math.inf)
 
 
 class _Tracer:
-    """Builds a trace from the visits of a search; ``_path`` is the list of open nodes."""
+    """Searches recursively, in the order of search/minimax/alphabeta.py."""
 
     def __init__(self, lookahead: Lookahead, game: Game, limits: Limits) -> None:
         self._lookahead, self._game, self._limits = lookahead, game, limits
-        self._whole = {-math.inf: -math.inf, math.inf: math.inf}
-        """By score of a leaf: its value without reductions."""
-        self._total = 0
+        self.visited = self.total = 0
+        self.followers: dict[int, Traced] = {}
+        """By id of a searched position: the one after its first best move."""
 
-    def run(self, state: State) -> Trace:
-        visits = self._lookahead.watch(state, self._limits)
-        first = next(visits)
-        root = Traced(NO_MOVE, "", 0, self._mover(state), True)
-        path = [(root, state.copy(), first)]
-        scores: dict[int, float] = {}
-        visited = self._count()
-        for visit in visits:
-            while len(path) > visit.ply:
-                self._close(*path.pop(), scores)
-            parent, before, _ = path[-1]
-            position = before.copy()
-            text = self._game.format_move(before, visit.move)
-            self._game.calls.play(position, visit.move)
-            mover = self._mover(position) if visit.moves else None
-            node = Traced(visit.move, text, visit.ply, mover, True)
-            parent.children.append(node)
-            visited += self._count()
-            if visit.moves:
-                path.append((node, position, visit))
-            else:
-                scores[id(node)] = self._leaf(node, position)
-        while path:
-            self._close(*path.pop(), scores)
-        node = root
-        while node.children and not node.best:
-            node.best = True
-            node = next(
-                child for child in node.children if child.visited and scores[id(child)] == scores[id(node)]
-            )
-        node.best = True
-        return Trace(root, visited, self._total)
-
-    def _leaf(self, node: Traced, state: State) -> float:
-        """Set the value of a leaf; returns its score in the search."""
-        node.value = self._lookahead.value_of_leaf(state)
-        finished = bool(self._game.calls.is_terminal(state)) and not self._limits.evaluates_finished
-        score = (1.0 - (HURRY * node.ply if finished else DOUBT)) * node.value
-        self._whole[score] = node.value
-        return score
-
-    def _close(self, node: Traced, state: State, visit: Visit, scores: dict[int, float]) -> None:
-        """Complete a node whose visited children are all known."""
-        better = max if node.player == FIRST else min
-        score = better(scores[id(child)] for child in node.children)
-        scores[id(node)] = score
-        node.value = self._whole[score]
-        alpha = max(visit.alpha, score) if node.player == FIRST else visit.alpha
-        beta = visit.beta if node.player == FIRST else min(visit.beta, score)
-        node.alpha, node.beta = self._shown(alpha), self._shown(beta)
-        left_out = visit.moves[len(node.children) :]
-        node.cuts = bool(left_out)
-        for move in left_out:
-            node.children.append(self._unvisited(state, move, node.ply + 1))
-
-    def _unvisited(self, state: State, move: int, ply: int) -> Traced:
-        """The subtree, as minimax would visit it, of a move that was cut."""
-        self._count()
-        text = self._game.format_move(state, move)
-        position = state.copy()
-        self._game.calls.play(position, move)
-        node = Traced(move, text, ply, None, False)
-        if ply < self._limits.depth:
-            for each in self._game.legal_moves(position):
-                node.children.append(self._unvisited(position, each, ply + 1))
-        return node
-
-    def _shown(self, bound: float) -> float:
-        """The value of the score next to a bound: with finds_ties a bound is one floating-point step off."""
-        near = (bound, math.nextafter(bound, -math.inf), math.nextafter(bound, math.inf))
-        return next(self._whole[score] for score in near if score in self._whole)
-
-    def _mover(self, state: State) -> int:
-        return int(self._game.calls.current_player(state))
-
-    def _count(self) -> int:
-        self._total += 1
-        if self._total > MOST_NODES:
+    def node(self, move: int, text: str, ply: int, visited: bool = True) -> Traced:
+        """One more position of the tree."""
+        self.total += 1
+        self.visited += visited
+        if self.total > MOST_NODES:
             accepted = f"a depth at which minimax visits at most {MOST_NODES:,} positions"
             raise InvalidInput("player option depth", self._limits.depth, accepted)
-        return 1
+        return Traced(move, text, ply, None, visited)
+
+    def search(self, node: Traced, state: State, alpha: _Score, beta: _Score) -> _Score:
+        """Complete a visited position and those below it."""
+        score = self._leaf(node, state)
+        if score is not None:
+            node.value = score[1]
+            return score
+        node.player = int(self._game.calls.current_player(state))
+        sign = 1.0 if node.player == FIRST else -1.0
+        best = _LOWEST if node.player == FIRST else _HIGHEST
+        for move, position in self._moves(state):
+            text = self._game.format_move(state, move)
+            if node.cuts:
+                node.children.append(self._unvisited(position, move, text, node.ply + 1))
+                continue
+            child = self.node(move, text, node.ply + 1)
+            node.children.append(child)
+            score = self.search(child, position, alpha, beta)
+            if sign * score[0] > sign * best[0]:
+                best, bound = score, score
+                self.followers[id(node)] = child
+                if node.ply == 0 and self._limits.finds_ties:
+                    # One floating-point step below the best value, so that ties get their exact value.
+                    bound = (math.nextafter(score[0], -sign * math.inf), score[1])
+                if node.player == FIRST:
+                    alpha = max(alpha, bound)
+                else:
+                    beta = min(beta, bound)
+            is_closed = alpha[0] > beta[0] or (self._limits.cuts_equals and alpha[0] == beta[0])
+            node.cuts = self._limits.prunes and is_closed
+        node.cuts = not all(child.visited for child in node.children)
+        node.value, node.alpha, node.beta = best[1], alpha[1], beta[1]
+        return best
+
+    def _leaf(self, node: Traced, state: State) -> _Score | None:
+        """The score of a leaf; None for other positions."""
+        calls, is_over = self._game.calls, bool(self._game.calls.is_terminal(state))
+        if is_over and not self._limits.evaluates_finished:
+            value = float(calls.returns(state))
+            return (1.0 - HURRY * node.ply) * value, value
+        if not is_over and node.ply < self._limits.depth:
+            return None
+        value = self._lookahead.evaluate(state)
+        return (1.0 - DOUBT) * value, value
+
+    def _moves(self, state: State) -> list[tuple[int, State]]:
+        """The moves in the order of search, each with the position after it."""
+        calls, moves = self._game.calls, np.zeros(self._game.max_moves, dtype=np.uint16)
+        listed = [int(move) for move in moves[: calls.legal_moves(state, moves)]]
+        if self._limits.ordered and calls.priority is not None:
+            looks = {move: calls.priority(state, move) for move in listed}
+            listed.sort(key=lambda move: -looks[move])
+        after = dict(self._game.successors(state))
+        return [(move, after[move]) for move in listed]
+
+    def _unvisited(self, state: State, move: int, text: str, ply: int) -> Traced:
+        """The subtree, as minimax would visit it, of a move that was cut and led to ``state``."""
+        node = self.node(move, text, ply, visited=False)
+        if ply < self._limits.depth:
+            for each, position in self._game.successors(state):
+                named = self._game.format_move(state, each)
+                node.children.append(self._unvisited(position, each, named, ply + 1))
+        return node

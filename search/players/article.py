@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
-from games.errors import InvalidInput
 from games.game import Game
 from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.tictactoe import TicTacToe
 from search.kernel.uct import sqrt_log
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Player, Seen, only
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
 UNVISITED, MARKED = 2.0**31 - 1, -(2.0**31)
@@ -42,18 +41,12 @@ _WON = np.array([any(mask & line == line for line in _LINES) for mask in range(5
 class Article(Player):
     """Player of the article's program; tic-tac-toe only."""
 
-    def __init__(self, spec: str, simulations: int, by_visits: bool) -> None:
-        super().__init__(spec)
-        self.simulations, self.by_visits = simulations, by_visits
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Article:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Options: simulations; final (the final move has the most visits or the best score)."""
-        if not isinstance(game, TicTacToe):
-            raise InvalidInput("player", str(spec), "another player: this one plays tictactoe only")
-        simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
-        by_visits = options.choice("final", "visits", ("visits", "score")) == "visits"
-        return cls(str(spec), simulations, by_visits)
+        super().__init__(str(spec))
+        only(spec, game, TicTacToe)
+        self.simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
+        self.by_visits = options.choice("final", "visits", ("visits", "score")) == "visits"
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         us, them = int(seen.state[seen.mover]), int(seen.state[1 - seen.mover])

@@ -9,68 +9,59 @@ from games.game import Game
 from games.spec import Options, Spec, parse_spec
 from search.players import omniscient, shooters
 from search.players.article import Article
-from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
+from search.players.minimax import AlphaBeta, Minimax, Negamax, greedy
 from search.players.monte_carlo import Flat, Uct
-from search.players.morris_agent import MorrisAgent, Random, Scripted
+from search.players.morris_agent import MorrisAgent, Random, scripted
 from search.players.openspiel import OpenSpiel
 from search.players.player import Player
 
 Factory = Callable[[Spec, Options, Game], Player]
 """(spec, options, game) -> player. Takes the options that it knows; the caller refuses the others. Raises
-InvalidInput (field ``player``) if the player cannot play the game."""
+InvalidInput for an option out of bounds, and (field ``player``) if the player cannot play the game."""
 
-_FACTORIES: dict[str, tuple[Factory, str]] = {
+PLAYERS: dict[str, tuple[Factory, str]] = {
     "uct": (
-        Uct.from_options,
+        Uct,
         "Monte Carlo tree search: uct:simulations=N, seconds=S or plies=N, and all options of a search",
     ),
-    "flat": (
-        Flat.from_options,
-        "flat Monte Carlo: playouts after each move, no tree; value=mean, median or mode",
-    ),
-    "alphabeta": (
-        AlphaBeta.from_options,
-        "minimax with alpha-beta pruning; depth=2 or seconds",
-    ),
+    "flat": (Flat, "flat Monte Carlo: playouts after each move, no tree; value=mean, median or mode"),
+    "alphabeta": (AlphaBeta, "minimax with alpha-beta pruning; depth=2 or seconds"),
     "article": (
-        Article.from_options,
+        Article,
         "tictactoe: the program of the article on it, simulations=1000, final=visits or score",
     ),
-    "density": (
-        shooters.Density.from_options,
-        "battleship: the cell that most placements of the remaining ships cover",
-    ),
-    "greedy": (Greedy.from_options, "a random move among those with the highest priority"),
-    "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
-    "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
+    "density": (shooters.Density, "battleship: the cell that most placements of the remaining ships cover"),
+    "greedy": (greedy, "a random move among those with the highest priority"),
+    "hunt": (shooters.Hunt, "battleship: beside a hit, else any cell"),
+    "minimax": (Minimax, "the best move of depth=2, by the game's evaluation"),
     "morris-agent": (
-        MorrisAgent.from_options,
+        MorrisAgent,
         "morris: the agent of a thesis on mill games, simulations=1000, c=1.414, prune, division, unvisited",
     ),
-    "negamax": (Negamax.from_options, "minimax, with values shown for the player to move"),
+    "negamax": (Negamax, "minimax, with values shown for the player to move"),
     "omniscient-alphabeta": (
-        omniscient.AlphaBeta.from_options,
+        omniscient.AlphaBeta,
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-minimax": (
-        omniscient.Minimax.from_options,
+        omniscient.Minimax,
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-sampling": (
-        omniscient.Sampling.from_options,
+        omniscient.Sampling,
         "battleship: a thesis' program, which sees the other fleet; depth=1, steps=50",
     ),
     "openspiel": (
-        OpenSpiel.from_options,
+        OpenSpiel,
         "OpenSpiel's C++ MCTS, if installed, for games with equal rules; seconds=1 or simulations, c=2",
     ),
-    "parity": (shooters.Parity.from_options, "battleship: beside a hit, else any of every second cell"),
+    "parity": (shooters.Parity, "battleship: beside a hit, else any of every second cell"),
     "posterior": (
-        shooters.Posterior.from_options,
+        shooters.Posterior,
         "battleship: the cell covered by most of samples=1000 random fleets that fit the answers",
     ),
-    "random": (Random.from_options, "a uniformly random legal move"),
-    "scripted": (Scripted.from_options, "morris: strategy=random, own-mills, blocker or mixed"),
+    "random": (Random, "a uniformly random legal move"),
+    "scripted": (scripted, "morris: strategy=random, own-mills, blocker or mixed"),
 }
 """By name of player: its factory, and a description of one line."""
 
@@ -104,28 +95,20 @@ OPTION_TEXTS = {
 
 def names() -> list[str]:
     """The names of all players, sorted."""
-    return sorted(_FACTORIES)
+    return sorted(PLAYERS)
 
 
 def describe(name: str) -> str:
     """A description of a player, one line."""
-    return _FACTORIES[name][1]
+    return PLAYERS[name][1]
 
 
 def player_of(text: str, game: Game) -> Player:
     """The player of a spec for one game; raises InvalidInput (field ``player``)."""
     spec = parse_spec(text, "player", paths=True)
-    if spec.name not in _FACTORIES:
+    if spec.name not in PLAYERS:
         raise InvalidInput("player", spec.name, "one of " + ", ".join(names()))
     options = Options(spec, "player")
-    player = make_player(spec, options, game)
+    player = PLAYERS[spec.name][0](spec, options, game)
     options.close()
     return player
-
-
-def make_player(spec: Spec, options: Options, game: Game) -> Player:
-    """The player with the name of the spec, which takes what it knows from the options.
-
-    Raises InvalidInput for an option out of bounds and a game that does not fit.
-    """
-    return _FACTORIES[spec.name][0](spec, options, game)

@@ -129,26 +129,21 @@ def _read(knob: Knob, key: str, spec: Spec, options: Options) -> Any:
 class Uct(Player):
     """Runs a new search for each move, in the calling thread."""
 
-    def __init__(self, spec: str, request: SearchRequest, plies: int | None) -> None:
-        super().__init__(spec)
-        self.request, self.plies = request, plies
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Uct:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Its options are those of SearchRequest by their names for players, and ``preset``.
 
         Its budget is simulations, seconds or ``plies`` of playouts. By default it has one lane of `root`, or
         `leaf` with an evaluator, and 1 s a move.
         """
+        super().__init__(str(spec))
         asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
         asked |= read_options(spec, options)
         asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
-        plies = read_budget(options, asked)
-        request = request_of_player(game, asked)
-        if request.evaluator is not None:
+        self.plies = read_budget(options, asked)
+        self.request = request_of_player(game, asked)
+        if self.request.evaluator is not None:
             # Read where the player is first made: workers get the text from there.
-            source_of_evaluator(request.evaluator)
-        return cls(str(spec), request, plies)
+            source_of_evaluator(self.request.evaluator)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
@@ -197,24 +192,17 @@ CHUNK_S = 0.01
 class Flat(Player):
     """Flat Monte Carlo player; the value of a move is the mean, the median or the mode of its playouts."""
 
-    def __init__(
-        self, spec: str, request: SearchRequest, plies: int | None, value: str, modes: str, draws: str
-    ) -> None:
-        super().__init__(spec)
-        self.request, self.plies = request, plies
-        self.value, self.modes, self.draws = value, modes, draws
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Flat:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes`` and ``draws``;
         by default it has 1 s a move."""
+        super().__init__(str(spec))
         # Nothing is selected where there is no tree.
         asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
-        plies = read_budget(options, asked)
-        value = options.choice("value", "mean", STATISTICS)
-        modes = options.choice("modes", "highest", MODES)
-        draws = options.choice("draws", "equal", DRAWS)
-        return cls(str(spec), request_of_player(game, asked), plies, value, modes, draws)
+        self.plies = read_budget(options, asked)
+        self.value = options.choice("value", "mean", STATISTICS)
+        self.modes = options.choice("modes", "highest", MODES)
+        self.draws = options.choice("draws", "equal", DRAWS)
+        self.request = request_of_player(game, asked)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         hidden = "ismcts" if seen.game.hidden_information else ""

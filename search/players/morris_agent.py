@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import cached_njit, specialise
-from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from games.jit import Int, njit
 from games.morris import Morris
@@ -51,50 +50,33 @@ from games.rng import Stream, below, new_stream
 from games.rules import Moves
 from games.spec import Options, Spec
 from search.kernel.uct import sqrt_log
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Looker, Player, Seen, number_of, only
 
 STRATEGIES = ("random", "own-mills", "blocker", "mixed")
 """Names of the thesis' strategies 1 to 4, in this order."""
-Look = Callable[[State, int], tuple[float, ...]]
 
 
 class Random(Player):
     """Plays uniformly random legal moves."""
 
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Random:
-        """The random player, which has no options."""
-        return cls(str(spec))
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
+        """The random player has no options."""
+        super().__init__(str(spec))
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         return Choice(random.Random(seed).choice(seen.legal))
 
 
-class Scripted(Player):
-    """Plays mill games: the move with the highest score by a simple rule; ties are broken at random."""
-
-    def __init__(self, spec: str, look: Look) -> None:
-        super().__init__(spec)
-        self._look = look
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Scripted:
-        """Options: strategy, one of `STRATEGIES`."""
-        if not isinstance(game, Morris):
-            raise InvalidInput("player", str(spec), "another player: scripted ones play morris only")
-        strategy = options.choice("strategy", "mixed", STRATEGIES)
-        if strategy == "random":
-            return cls(str(spec), lambda state, move: ())
-        if strategy == "mixed":
-            return cls(str(spec), lambda state, move: _look_of_mixed(game, state, move))
-        generic = look_of_own_mills if strategy == "own-mills" else look_of_blocker
-        rule = specialise([generic], game)[generic.__name__]
-        return cls(str(spec), lambda state, move: (rule(state, move),))
-
-    def choose(self, seen: Seen, seed: int) -> Choice:
-        looks = [self._look(seen.state, move) for move in seen.legal]
-        moves = [move for move, look in zip(seen.legal, looks, strict=True) if look == max(looks)]
-        return Choice(random.Random(seed).choice(moves), nodes=len(looks))
+def scripted(spec: Spec, options: Options, game: Game) -> Player:
+    """The player of mill games that makes the best move by a simple rule. Options: strategy."""
+    only(spec, game, Morris)
+    strategy = options.choice("strategy", "mixed", STRATEGIES)
+    if strategy == "random":
+        return Looker(spec, lambda state, move: 0.0)
+    if strategy == "mixed":
+        return Looker(spec, partial(_look_of_mixed, game))
+    generic = look_of_own_mills if strategy == "own-mills" else look_of_blocker
+    return Looker(spec, specialise([generic], game)[generic.__name__])
 
 
 def _look_of_mixed(game: Game, state: State, move: int) -> tuple[float, float]:
@@ -123,35 +105,16 @@ Numbers = npt.NDArray[np.int64]
 class MorrisAgent(Player):
     """Player of the thesis' program; mill games only."""
 
-    def __init__(
-        self, spec: str, simulations: int, c: float, *, prune: bool, integer: bool, unvisited: float
-    ) -> None:
-        """``unvisited``: the power of an unvisited child, inf or 0, counted for the player who chooses it."""
-        super().__init__(spec)
-        self.simulations, self._rest = simulations, (c, prune, integer, unvisited)
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> MorrisAgent:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Options: simulations, c, prune (unset: not with three stones), division, unvisited."""
-        if not isinstance(game, Morris):
-            raise InvalidInput("player", str(spec), "another player: this one plays morris only")
-        simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
-        c = options.number("c")
-        if c is None:
-            c = math.sqrt(2.0)
-        if not 0.0 <= c <= MAX_EXPLORATION:
-            raise InvalidInput("player option c", c, f"a number from 0 to {MAX_EXPLORATION:g}")
-        prune = options.choice("prune", "no" if game.variant == "three" else "yes", ("yes", "no"))
-        division = options.choice("division", "real", ("real", "integer"))
-        unvisited = options.choice("unvisited", "first", ("first", "zero"))
-        return cls(
-            str(spec),
-            simulations,
-            c,
-            prune=prune == "yes",
-            integer=division == "integer",
-            unvisited=math.inf if unvisited == "first" else 0.0,
-        )
+        super().__init__(str(spec))
+        morris = only(spec, game, Morris)
+        self.simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
+        c = number_of(options, "c", math.sqrt(2.0), MAX_EXPLORATION)
+        prune = options.choice("prune", "no" if morris.variant == "three" else "yes", ("yes", "no")) == "yes"
+        integer = options.choice("division", "real", ("real", "integer")) == "integer"
+        first = options.choice("unvisited", "first", ("first", "zero")) == "first"
+        self._rest = (c, prune, integer, math.inf if first else 0.0)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         move, tree = printed_search(seen.state, self.simulations, *self._rest, new_stream(seed))
@@ -224,7 +187,10 @@ def _strongest(
 def printed_search(
     root: State, simulations: int, c: float, prune: bool, integer: bool, unvisited: float, stream: Stream
 ) -> tuple[int, Tree]:
-    """(move, tree) of a search for the player to move, the agent; an only move is made without a search."""
+    """(move, tree) of a search for the player to move, the agent; an only move is made without a search.
+
+    ``unvisited``: the power of an unvisited child, inf or 0, counted for the player who chooses it.
+    """
     tree = np.zeros((1 + MAX_ACTIONS * (simulations + 2), ACTION + 1), dtype=np.int64)
     moves, found = np.zeros(MAX_ACTIONS**2, dtype=np.uint16), np.zeros(MAX_ACTIONS, dtype=np.int64)
     state, agent, size = root.copy(), root[MOVER], 1

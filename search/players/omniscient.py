@@ -17,6 +17,7 @@ players are in search/players/shooters.py.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import njit
 from games.spec import Options, Spec
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Player, Seen, only
 
 MAX_DEPTH = 4
 Cells = npt.NDArray[np.bool_]
@@ -38,18 +39,12 @@ class Omniscient(Player):
 
     omniscient = True
 
-    def __init__(self, spec: str, depth: int, steps: int) -> None:
-        super().__init__(spec)
-        self.depth, self.steps = depth, steps
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Omniscient:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Options: depth, 1 to 4; sampling also steps."""
-        if not isinstance(game, Battleship):
-            raise InvalidInput("player", str(spec), f"another player: {spec.name} plays battleship only")
-        depth = options.whole("depth", 1, 1, MAX_DEPTH)
-        steps = options.whole("steps", 50, 1, 1_000_000) if cls is Sampling else 0
-        return cls(str(spec), depth, steps)
+        super().__init__(str(spec))
+        only(spec, game, Battleship)
+        self.depth = options.whole("depth", 1, 1, MAX_DEPTH)
+        self.steps = options.whole("steps", 50, 1, 1_000_000) if isinstance(self, Sampling) else 0
 
 
 class Sampling(Omniscient):
@@ -88,22 +83,19 @@ class Minimax(Omniscient):
     """The thesis' minimax player."""
 
     def choose(self, seen: Seen, seed: int) -> Choice:
-        theirs, mine, tried, their_tried = _sides(seen)
-        move, score, calls = printed_minimax(theirs, mine, tried, their_tried, self.depth)
-        return Choice(
-            int(move), nodes=int(calls), thought=f"depth {self.depth}, {calls:,} calls, score {score:g}"
-        )
+        move, score, calls = self._printed(*_sides(seen), self.depth)
+        thought = f"depth {self.depth}, {calls:,} calls, score {score:g}"
+        return Choice(int(move), nodes=int(calls), thought=thought)
+
+    def _printed(self, *position: Any) -> tuple[int, float, int]:
+        return printed_minimax(*position)
 
 
-class AlphaBeta(Omniscient):
+class AlphaBeta(Minimax):
     """The thesis' alpha-beta player."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
-        theirs, mine, tried, their_tried = _sides(seen)
-        move, score, calls = printed_alpha_beta(theirs, mine, tried, their_tried, self.depth)
-        return Choice(
-            int(move), nodes=int(calls), thought=f"depth {self.depth}, {calls:,} calls, score {score:g}"
-        )
+    def _printed(self, *position: Any) -> tuple[int, float, int]:
+        return printed_alpha_beta(*position)
 
 
 def _sides(seen: Seen) -> tuple[Cells, Cells, Cells, Cells]:

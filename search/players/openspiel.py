@@ -10,7 +10,7 @@ from games.game import Game
 from games.openspiel import name_of
 from games.spec import OPENSPIEL, Options, Spec
 from games.user_games import library_or_refuse
-from search.players.player import Choice, Player, Seen, seconds_of
+from search.players.player import Choice, Player, Seen, number_of, seconds_of
 
 DEFAULT_SECONDS = 1.0
 EXPLORATION = 2.0
@@ -36,70 +36,39 @@ class OpenSpiel(Player):
     earlier moves of the game.
     """
 
-    def __init__(
-        self,
-        spec: str,
-        game: Game,
-        *,
-        simulations: int | None = None,
-        seconds: float = DEFAULT_SECONDS,
-        exploration: float = EXPLORATION,
-        rollouts: int = 1,
-        solve: bool = False,
-    ) -> None:
-        """Raises InvalidInput (field ``player``) if OpenSpiel or a game of equal rules in it is missing."""
-        super().__init__(spec)
-        self._pyspiel = library_or_refuse(OPENSPIEL, "player", spec)
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
+        """Options: simulations or seconds (default 1), c, rollouts, solve.
+
+        Raises InvalidInput (field ``player``) if OpenSpiel or a game of equal rules in it is missing.
+        """
+        super().__init__(str(spec))
+        self._simulations, seconds = options.integer("simulations"), seconds_of(options)
+        self._exploration = number_of(options, "c", EXPLORATION, MAX_EXPLORATION)
+        if self._simulations is not None and not 1 <= self._simulations <= MAX_SIMULATIONS:
+            accepted = f"a whole number from 1 to {MAX_SIMULATIONS}"
+            raise InvalidInput("player option simulations", self._simulations, accepted)
+        if self._simulations is not None and seconds is not None:
+            budgets = f"simulations={self._simulations}, seconds={seconds:g}"
+            raise InvalidInput("player option budget", budgets, "either simulations or seconds, not both")
+        self._seconds = DEFAULT_SECONDS if seconds is None else seconds
+        self._rollouts = options.whole("rollouts", 1, 1, MAX_ROLLOUTS)
+        self._solve = options.choice("solve", "no", ("no", "yes")) == "yes"
+        self._pyspiel = library_or_refuse(OPENSPIEL, "player", self.spec)
         name = name_of(game)
         if name is None:
             accepted = (
                 "connect_four, tictactoe, gomoku without candidates and with overlines, othello, "
-                "breakthrough, hex, "
-                "morris:repetition=none"
+                "breakthrough, hex, morris:repetition=none"
             )
-            raise InvalidInput(
-                "player",
-                f"{spec} for {game.spec}",
-                f"a game that OpenSpiel plays by the same rules: {accepted}",
-            )
+            accepted = f"a game that OpenSpiel plays by the same rules: {accepted}"
+            raise InvalidInput("player", f"{spec} for {game.spec}", accepted)
         self._game = self._pyspiel.load_game(name)
         kind = self._game.get_type()
         if kind.reward_model != self._pyspiel.GameType.RewardModel.TERMINAL or game.open_loop:
             accepted = "a game with returns at its end: OpenSpiel's MCTS knows no rewards before it"
             raise InvalidInput("player", f"{spec} for {game.spec}", accepted)
-        self._simulations, self._seconds = simulations, seconds
-        self._exploration, self._rollouts, self._solve = exploration, rollouts, solve
         self._gain, self._ply = 1.0, 0
         """The rate of complete searches divided by the measured rate, and the ply of the game it is from."""
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> OpenSpiel:
-        """Options: simulations or seconds (default 1), c, rollouts, solve."""
-        simulations, seconds = options.integer("simulations"), seconds_of(options)
-        exploration = options.number("c")
-        if exploration is None:
-            exploration = EXPLORATION
-        if not 0.0 <= exploration <= MAX_EXPLORATION:
-            raise InvalidInput("player option c", exploration, f"a number from 0 to {MAX_EXPLORATION:g}")
-        if simulations is not None and not 1 <= simulations <= MAX_SIMULATIONS:
-            raise InvalidInput(
-                "player option simulations", simulations, f"a whole number from 1 to {MAX_SIMULATIONS}"
-            )
-        if simulations is not None and seconds is not None:
-            raise InvalidInput(
-                "player option budget",
-                f"simulations={simulations}, seconds={seconds:g}",
-                "either simulations or seconds, not both",
-            )
-        return cls(
-            str(spec),
-            game,
-            simulations=simulations,
-            seconds=DEFAULT_SECONDS if seconds is None else seconds,
-            exploration=exploration,
-            rollouts=options.whole("rollouts", 1, 1, MAX_ROLLOUTS),
-            solve=options.choice("solve", "no", ("no", "yes")) == "yes",
-        )
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         """Raises InvalidInput (field ``player``) if the game's moves are unknown or illegal in OpenSpiel."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.spec import Options
+from games.spec import Options, Spec
 
 MAX_SECONDS = 86_400.0
-_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
+_SECONDS = re.compile(r"|[0-9]{1,5}(\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Choice:
     nodes: int = 0
     """Number of visited positions or of tree nodes."""
     thought: str = ""
-    """A description of the search for people, one line: ``depth 3, 1,204 positions, 57 % cut``."""
+    """A description of the search for people, one line: ``depth 3, 1,204 positions, to the end``."""
 
 
 class Player(ABC):
@@ -70,9 +72,41 @@ class Player(ABC):
         """
 
 
+class Looker(Player):
+    """Plays a random move among those that look best."""
+
+    def __init__(self, spec: Spec, look: Callable[[State, int], Any]) -> None:
+        super().__init__(str(spec))
+        self._look = look
+        """How good a move of a position looks."""
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        looks = [self._look(seen.state, move) for move in seen.legal]
+        best = [move for move, look in zip(seen.legal, looks, strict=True) if look == max(looks)]
+        return Choice(random.Random(seed).choice(best), nodes=len(looks))
+
+
+G = TypeVar("G", bound=Game)
+
+
+def only(spec: Spec, game: Game, kind: type[G]) -> G:
+    """The game, which is the only one of this player; raises InvalidInput (field ``player``) for others."""
+    if not isinstance(game, kind):
+        raise InvalidInput("player", str(spec), f"another player: {spec.name} plays {kind.name} only")
+    return game
+
+
+def number_of(options: Options, key: str, default: float, most: float) -> float:
+    """An option that is a number from 0 to ``most``; raises InvalidInput."""
+    number = options.number(key)
+    if number is not None and not 0.0 <= number <= most:
+        raise InvalidInput(f"player option {key}", number, f"a number from 0 to {most:g}")
+    return default if number is None else number
+
+
 def seconds_of(options: Options) -> float | None:
     """The option ``seconds`` of a player; raises InvalidInput."""
-    text = options.text("seconds", "", re.compile(rf"|{_SECONDS.pattern}"), "seconds, such as 0.5")
+    text = options.text("seconds", "", _SECONDS, "seconds, such as 0.5")
     if not text:
         return None
     seconds = float(text)

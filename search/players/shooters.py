@@ -15,12 +15,11 @@ from games.battleship import Battleship, rules
 from games.battleship.placements import placements_of
 from games.compile.rule_stubs import determinize
 from games.compile.specialise import cached_njit, specialise
-from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import Int, njit
 from games.rng import Stream, new_stream
 from games.spec import Options, Spec
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Player, Seen, only
 
 View = State
 Cells = npt.NDArray[np.int64]
@@ -144,14 +143,9 @@ class Known:
 class Shooter(Player):
     """Base class of players that choose a cell from their knowledge of all cells."""
 
-    def __init__(self, spec: str, game: Battleship) -> None:
-        super().__init__(spec)
-        self.game = game
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Shooter:
-        """The player, which has no options."""
-        return cls(str(spec), battleship_of(spec, game))
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
+        super().__init__(str(spec))
+        self.game = only(spec, game, Battleship)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         return Choice(self.shoot(self.known(seen), random.Random(seed)))
@@ -255,15 +249,12 @@ class Posterior(Player):
     shooter who knows that the fleet is one of those drawn.
     """
 
-    def __init__(self, spec: str, game: Battleship, samples: int, width: int) -> None:
-        super().__init__(spec)
-        self.game, self.samples, self.width = game, samples, width
-
-    @classmethod
-    def from_options(cls, spec: Spec, options: Options, game: Game) -> Posterior:
+    def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Options: samples, width."""
-        samples = options.whole("samples", 1000, 1, 1_000_000)
-        return cls(str(spec), battleship_of(spec, game), samples, options.whole("width", 1, 1, 100))
+        super().__init__(str(spec))
+        self.game = only(spec, game, Battleship)
+        self.samples = options.whole("samples", 1000, 1, 1_000_000)
+        self.width = options.whole("width", 1, 1, 100)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         side = seen.mover if self.game.num_sides == 2 else 0
@@ -280,10 +271,3 @@ class Posterior(Player):
         return Choice(
             move, simulations=self.samples, thought=f"a ship in {100 * share:.0f} % of the fleets drawn"
         )
-
-
-def battleship_of(spec: Spec, game: Game) -> Battleship:
-    """The game as `Battleship`; raises InvalidInput (field ``player``) if it is another game."""
-    if not isinstance(game, Battleship):
-        raise InvalidInput("player", str(spec), f"another player: {spec.name} plays battleship only")
-    return game

@@ -28,8 +28,7 @@ from games.rng import new_stream
 from search.evaluator import EXTERNAL, Evaluator, Places, awaited_at_once, load_evaluator, start
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies
 from search.kernel.engine import Engine
-from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
-from search.kernel.known import positions_of
+from search.kernel.evaluation import Reached, await_job, evaluate_job, positions_of, reach
 from search.kernel.params import params_of
 from search.kernel.puct import expand_leaves
 from search.kernel.workspace import PLAYOUTS, Leaves
@@ -95,7 +94,7 @@ class LeafRunner(Runner):
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
         moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
         params, root_state = params_of(context), context.root_state.copy()
-        positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
+        positions = positions_of(engine, root_state, moves, depths) if engine.asks_workers else None
         engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
         if engine.game.num_players > 2:
             work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)

@@ -12,7 +12,8 @@ from games.compile.specialise import entry_of
 from games.rng import Stream, new_stream
 from search.job import LeafJob, Positions
 from search.kernel.engine import Engine
-from search.kernel.known import Known, new_known, positions_of, remember, with_room
+from search.kernel.evaluation import positions_of
+from search.kernel.known import Known, new_known, remember, with_room
 from search.kernel.params import SearchParams
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
@@ -62,7 +63,7 @@ class KnownSelection(Selection):
                 return
             self.asked += 1
             moves, depths = leaves.moves[done : done + 1], leaves.depths[done : done + 1]
-            self._remember(moves, depths, positions_of(self._engine.game, self._root_state, moves, depths))
+            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths))
 
     def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
         self._absorb(tree, self._params, leaves, sums, self._work)

@@ -51,8 +51,6 @@ def test_values_and_best_moves_equal_the_recursive_twins(spec: str, prunes: bool
                 assert found.positions <= positions
             else:
                 assert found.positions == positions and found.cuts == 0
-            share = lookahead.share_cut(state, found)
-            assert share is None or share == 1 - found.positions / positions
             assert (state == before).all()
 
 

@@ -129,8 +129,12 @@ def test_a_position_is_found_by_its_moves() -> None:
     kept = known.new_known(2, 2)
     said: dict[tuple[int, ...], tuple[int, float, list[int]]] = {}
     for _ in range(3_000 if JIT else 300):
-        path = () if not said else (*list(said)[draw.integers(len(said))], int(draw.integers(0, 65_535)))
-        legal = draw.integers(0, 65_535, size=draw.integers(0, 9)).astype(np.uint16)
+        path = list(said)[draw.integers(len(said))] if said else ()
+        if said and said[path][2]:
+            path = (*path, int(draw.choice(said[path][2])))
+        legal = draw.choice(65_535, size=draw.integers(1 if not said else 0, 9), replace=False).astype(
+            np.uint16
+        )
         mover, score = int(draw.integers(0, 4)), float(draw.normal())
         said.setdefault(path, (mover, score, legal.tolist()))
         kept = known.with_room(kept, 1, len(legal))
@@ -143,13 +147,9 @@ def test_a_position_is_found_by_its_moves() -> None:
     places = {(): 0}
     for path, (mover, score, legal_moves) in said.items():
         if path:
-            here = [
-                entry
-                for entry in np.flatnonzero(kept.parents[: len(said)] == places[path[:-1]])
-                if kept.last_moves[entry] == path[-1] and entry
-            ]
-            assert len(here) == 1
-            places[path] = int(here[0])
+            before = places[path[:-1]]
+            place = kept.first_legal[before] + said[path[:-1]][2].index(path[-1])
+            places[path] = int(kept.after[place])
         entry = places[path]
         first = int(kept.first_legal[entry])
         assert (kept.movers[entry], kept.scores[entry]) == (mover, score)
