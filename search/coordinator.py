@@ -25,8 +25,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from search.job import Job, JobResult
-from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_results, unpack_results
+from search.packing.arrays import Arrays, require, take, within
 from search.prepare import Search
 from search.result import SearchResult, result
 from search.strategies import InPlaceStrategy
@@ -318,11 +317,13 @@ class Coordinator:
         )
 
     def state(self) -> Arrays:
-        """The complete state as arrays, except ``stopped_by``: see `restore`."""
+        """The complete state as arrays, except ``stopped_by``: see `restore`.
+
+        Results that wait for their turn are left out: their jobs are run again, with equal results.
+        """
         strategy = self.search.strategy
         counters = [int(getattr(self.counters, name)) for name in _KEPT]
-        early = pack_results(list(self._early.values()), strategy.lone_root)
-        return strategy.state() | prefixed("early.", early) | {"counters": np.array(counters, dtype=np.int64)}
+        return strategy.state() | {"counters": np.array(counters, dtype=np.int64)}
 
     def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
         """Restore the state of an equal search; only before `start`.
@@ -335,14 +336,8 @@ class Coordinator:
             sizes = all(plan.size(index) == job.simulations for index, job in strategy.jobs.items())
             many = plan.is_fixed and strategy.issued > plan.jobs
             require(sizes and not many, "jobs are not those of the request")
-        most_rows = max(1, self.search.context.tree_slots)
-        early = without_prefix("early.", arrays)
-        evaluated = self.search.context.features.priors
-        players = self.search.game.num_players
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated, players)
         for index, job in strategy.jobs.items():
-            if index not in self._early:
-                self._ledger.hand_out(index, job)
+            self._ledger.hand_out(index, job)
         counts = take(arrays, "counters", np.int64, len(_KEPT))
         within(counts, 0, 2**62, "counters")
         for name, count in zip(_KEPT, counts.tolist(), strict=True):
@@ -353,7 +348,6 @@ class Coordinator:
         self.stopped_by = stopped_by
         if not self.finished:
             self._end_if_due()
-        require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
         self.counters.resumed += not self.finished
 
     def _issue(self, elapsed_s: float) -> list[AnyJob]:

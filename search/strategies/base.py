@@ -19,7 +19,7 @@ from search.kernel.learning import forget
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_outlooks, unpack_outlooks
+from search.packing.jobs import pack_outlook, unpack_outlook
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
@@ -312,7 +312,7 @@ class Strategy(ABC):
         sizes = [job.simulations for job in self.jobs.values()]
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
-            own |= prefixed("outlook.", pack_outlooks([self.outlook]))
+            own |= prefixed("outlook.", pack_outlook(self.outlook))
         return own | prefixed("tree.", self._pack_tree()) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
@@ -328,7 +328,7 @@ class Strategy(ABC):
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
         if self._has_outlook:
             players = self._players if self._players > 2 else 0
-            self.outlook = unpack_outlooks(without_prefix("outlook.", arrays), 1, players)[0]
+            self.outlook = unpack_outlook(without_prefix("outlook.", arrays), players)
             self._check_line()
         self._unpack_tree(arrays)
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
