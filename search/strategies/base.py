@@ -222,10 +222,9 @@ class Strategy(ABC):
         """Jobs made so far: the index of the next one."""
         self.absorbed = 0
         """Results absorbed so far."""
-        self.created = 0
-        """Nodes that jobs made."""
+        self._created = 0
         self.duplicates = 0
-        """Nodes among them that another lane had made as well, because lanes hear of each other late."""
+        """Nodes among `created` that another lane had made as well, because lanes hear of each other late."""
         self.unobserved = 0
         """Simulations of all jobs made and not yet absorbed."""
         self.full = False
@@ -289,6 +288,11 @@ class Strategy(ABC):
         self.absorbed += 1
         self.unobserved -= job.simulations
 
+    @property
+    def created(self) -> int:
+        """Nodes that jobs made."""
+        return self._created
+
     def tree_nodes(self) -> int:
         """Nodes of all trees that the search keeps."""
         return int(self.tree.counts[NODES])
@@ -320,10 +324,10 @@ class Strategy(ABC):
 
         Raises CorruptState, and then the strategy must not be used.
         """
-        issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
+        issued, absorbed, self._created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
         most = min(absorbed + 2 * self.lanes, MAX_SIMULATIONS)
         require(0 <= absorbed <= issued <= most, "jobs are out of order")
-        require(0 <= self.duplicates <= self.created, "created nodes make no sense")
+        require(0 <= self.duplicates <= self._created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
         if self._has_outlook:
@@ -382,7 +386,7 @@ class Strategy(ABC):
         if len(self._places) < len(added.visits):
             self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
         created, duplicates = merge(self.tree, added, self._places)
-        self.created += created
+        self._created += created
         self.duplicates += duplicates
         if self.context.request.solver:
             prove_root(self.tree, self._mover, self._num_legal)

@@ -160,6 +160,16 @@ class InPlaceStrategy(Strategy):
     shared: InFlight | None = None
     """Where jobs run by stretches: see `share_tree`."""
 
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.plan = setup.plan
+        self._first_nodes = self.tree_nodes()
+
+    @property
+    def created(self) -> int:
+        """Nodes that jobs made: they stay in the only tree."""
+        return self.tree_nodes() - self._first_nodes
+
     @property
     @abstractmethod
     def stretches_pay(self) -> bool:

@@ -241,7 +241,6 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.plan = setup.plan
         self.shared: GrowingTree | None = None
         self._first = 0
         """The number of the first job of `shared`."""
@@ -251,8 +250,6 @@ class SubtreeStrategy(InPlaceStrategy):
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
         """The most simulations of the next stretch where the plan is not fixed."""
-        self._nodes = 0
-        """Nodes of the tree when the stretch began."""
 
     @property
     def ready(self) -> bool:
@@ -276,11 +273,9 @@ class SubtreeStrategy(InPlaceStrategy):
             wanted = aim_s * (self._rate or nominal * FIRST_SHARE)
             wanted = min(wanted, GROWTH * self._longest) if self._longest else wanted
             simulations = min(room, max(1, int(wanted))) if size else 0
-        self._nodes = self.tree_nodes()
         return StretchJob(self.issued, simulations, shared.goal(shared.issued + simulations), shared)
 
     def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
-        self.created += self.tree_nodes() - self._nodes
         assert self.shared is not None
         self.full = self.shared.ended
         if result.simulations:
