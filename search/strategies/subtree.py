@@ -16,11 +16,10 @@ import numpy.typing as npt
 from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
-from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult
+from search.job import Context, Job, JobResult
 from search.kernel.engine import Engine
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
-from search.kernel.turns import ABSORBED, NEXT, READY, Marks
+from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
 from search.packing.tree import pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE, SearchRequest
@@ -114,7 +113,7 @@ class GrowingTree(InFlight):
             marks=np.zeros(READY + lanes, dtype=np.int64),
         )
         self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full
-        self._nodes = int(tree.counts[NODES])
+        self._kernel, self._ring, self._nodes = engine.take_subtrees, self.jobs, int(tree.counts[NODES])
         self.jobs.tally[ISSUED], self.jobs.tally[LOST] = int(tree.visits[ROOT]), rooms.lost
         tree.counts[USED] = self.jobs.room[0]
         # Compiled, or loaded, before the clock of the search starts.
@@ -148,30 +147,11 @@ class GrowingTree(InFlight):
 
     def goal(self, simulations: int) -> Goal:
         """A stretch that ends with so many simulations since the tree was empty."""
-        request = self._setup.context.request
-        return Goal(
-            simulations,
-            request.stop_when_full,
-            np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
-            np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
-        )
+        return Goal(simulations, self._setup.context.request.stop_when_full, *self._streams_of_jobs)
 
     def begin_stretch(self) -> None:
         self.jobs.tally[IDLE] = 0
         super().begin_stretch()
-
-    def _run(self, stretch: Goal, number: int) -> int:
-        setup = self._setup
-        return setup.engine.take_subtrees(
-            setup.tree,
-            setup.params,
-            setup.context.root_state,
-            self.jobs,
-            stretch,
-            self._works[number],
-            self._streams[number],
-            number + 1,
-        )
 
     def end_stretch(self, first: int) -> StretchResult:
         tree, counts = self._setup.tree, self.jobs.counts
@@ -185,10 +165,6 @@ class GrowingTree(InFlight):
     def _results(self) -> tuple[int, int, int]:
         """All jobs that were played are in the tree after a stretch."""
         return sum(self._played), int(self._setup.tree.visits[ROOT]), int(self.jobs.playouts[-1])
-
-    @property
-    def _marks(self) -> Marks:
-        return self.jobs.marks
 
 
 class SubtreeStrategy(InPlaceStrategy):
