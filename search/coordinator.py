@@ -25,12 +25,12 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from search.job import Job, JobResult
-from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_results, unpack_results
+from search.packing.arrays import Arrays, require, take, within
 from search.prepare import Search
-from search.result import SearchResult, result
+from search.result import SearchResult, answer
 from search.strategies import InPlaceStrategy
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
+from search.summary import digest
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
@@ -44,17 +44,12 @@ class LostTooOften(Exception):
     """A task was lost MAX_ATTEMPTS times."""
 
 
-@dataclass
-class _Out(Generic[Item]):
-    item: Item
-    attempts: int = 1
-
-
 class Ledger(Generic[Item]):
     """Pending items by key. An outcome is accepted only while its item is pending."""
 
     def __init__(self) -> None:
-        self._out: dict[Hashable, _Out[Item]] = {}
+        self._out: dict[Hashable, tuple[Item, int]] = {}
+        """Items, and how often each was handed out."""
 
     def __len__(self) -> int:
         return len(self._out)
@@ -65,11 +60,11 @@ class Ledger(Generic[Item]):
     @property
     def items(self) -> list[Item]:
         """All pending items, in the order in which they were first handed out."""
-        return [out.item for out in self._out.values()]
+        return [item for item, _ in self._out.values()]
 
     def hand_out(self, key: Hashable, item: Item) -> None:
         """Add a pending item."""
-        self._out[key] = _Out(item)
+        self._out[key] = item, 1
 
     def settle(self, key: Hashable) -> bool:
         """Remove an item whose outcome has arrived; returns False if it was not pending (a late outcome)."""
@@ -80,13 +75,13 @@ class Ledger(Generic[Item]):
 
         Raises LostTooOften.
         """
-        out = self._out.get(key)
-        if out is None:
+        if key not in self._out:
             return None
-        if out.attempts == MAX_ATTEMPTS:
+        item, attempts = self._out[key]
+        if attempts == MAX_ATTEMPTS:
             raise LostTooOften(f"lost {MAX_ATTEMPTS} times; the last time: {reason}")
-        out.attempts += 1
-        return out.item
+        self._out[key] = item, attempts + 1
+        return item
 
 
 GRACE_S = 0.1
@@ -235,7 +230,10 @@ class Coordinator:
     def job_done(self, done: JobResult | StretchResult, elapsed_s: float = 0.0) -> list[AnyJob]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
         if isinstance(done, StretchResult):
-            return self._stretch_done(done, elapsed_s)
+            # Its statistics are in the tree already.
+            self._note_stretch(done)
+            self._end_if_due()
+            return self._issue(elapsed_s)
         if not self._ledger.settle(done.index) or self.finished:
             self.counters.late_results += 1
             return []
@@ -275,7 +273,7 @@ class Coordinator:
         if index in self._ledger and not self.finished:
             for job in self._ledger.items:
                 if isinstance(job, StretchJob):
-                    self._note_stretch(job, job.outcome())
+                    self._note_stretch(job.outcome())
             raise SearchFailed(f"job {index} failed: {error}")
 
     def check(self, elapsed_s: float) -> None:
@@ -298,31 +296,45 @@ class Coordinator:
         if reason == "seconds" and by_stretches is not None:
             # All jobs in flight have been played.
             job = by_stretches.next_stretch(0, 0, 0.0)
-            self._note_stretch(job, job.run())
+            self._ledger.hand_out(job.index, job)
+            self._note_stretch(job.run())
         self.stopped_by = reason
 
     def result(self, elapsed_s: float, executor: str | None = None) -> SearchResult:
         """The result; ``stopped_by`` is ``cancelled`` before the search has finished."""
-        return result(
-            self.search,
+        search, counters = self.search, self.counters
+        return SearchResult(
+            game=search.game.spec,
+            moves=search.request.moves,
+            position=search.request.position,
+            to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
+            strategy=search.request.strategy,
+            lanes=search.request.lanes,
+            seed=search.request.seed,
             workers=self.workers,
             executor=executor or self.executor,
+            answer=answer(search),
+            simulations=counters.simulations,
+            playouts=counters.playouts,
+            tree_nodes=self.tree_nodes,
+            tree_full=counters.tree_full,
+            jobs=search.strategy.absorbed,
+            jobs_retried=counters.jobs_retried,
+            resumed=counters.resumed,
             workers_lost=self.workers_lost,
-            simulations=self.counters.simulations,
-            playouts=self.counters.playouts,
-            tree_full=self.counters.tree_full,
-            jobs_retried=self.counters.jobs_retried,
-            resumed=self.counters.resumed,
             elapsed_s=elapsed_s,
             stopped_by=self.stopped_by or "cancelled",
+            digest=digest(search.strategy.tree),
         )
 
     def state(self) -> Arrays:
-        """The complete state as arrays, except ``stopped_by``: see `restore`."""
+        """The complete state as arrays, except ``stopped_by``: see `restore`.
+
+        Results that wait for their turn are left out: their jobs are run again, with equal results.
+        """
         strategy = self.search.strategy
         counters = [int(getattr(self.counters, name)) for name in _KEPT]
-        early = pack_results(list(self._early.values()), strategy.lone_root)
-        return strategy.state() | prefixed("early.", early) | {"counters": np.array(counters, dtype=np.int64)}
+        return strategy.state() | {"counters": np.array(counters, dtype=np.int64)}
 
     def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
         """Restore the state of an equal search; only before `start`.
@@ -335,14 +347,8 @@ class Coordinator:
             sizes = all(plan.size(index) == job.simulations for index, job in strategy.jobs.items())
             many = plan.is_fixed and strategy.issued > plan.jobs
             require(sizes and not many, "jobs are not those of the request")
-        most_rows = max(1, self.search.context.tree_slots)
-        early = without_prefix("early.", arrays)
-        evaluated = self.search.context.features.priors
-        players = self.search.game.num_players
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated, players)
         for index, job in strategy.jobs.items():
-            if index not in self._early:
-                self._ledger.hand_out(index, job)
+            self._ledger.hand_out(index, job)
         counts = take(arrays, "counters", np.int64, len(_KEPT))
         within(counts, 0, 2**62, "counters")
         for name, count in zip(_KEPT, counts.tolist(), strict=True):
@@ -353,7 +359,6 @@ class Coordinator:
         self.stopped_by = stopped_by
         if not self.finished:
             self._end_if_due()
-        require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
         self.counters.resumed += not self.finished
 
     def _issue(self, elapsed_s: float) -> list[AnyJob]:
@@ -379,18 +384,10 @@ class Coordinator:
         self._ledger.hand_out(job.index, job)
         return job
 
-    def _stretch_done(self, done: StretchResult, elapsed_s: float) -> list[AnyJob]:
-        """Take the result of a stretch, which is in the tree already; returns the next stretch."""
-        job = self._ledger.items[0]
-        assert isinstance(job, StretchJob)
-        self._note_stretch(job, done)
-        self._end_if_due()
-        return self._issue(elapsed_s)
-
-    def _note_stretch(self, job: StretchJob, done: StretchResult) -> None:
-        """Count what a stretch has done."""
-        strategy = self._by_stretches
-        assert strategy is not None and strategy.shared is not None
+    def _note_stretch(self, done: StretchResult) -> None:
+        """Count what the stretch that was handed out has done."""
+        strategy, job = self._by_stretches, self._ledger.items[0]
+        assert strategy is not None and strategy.shared is not None and isinstance(job, StretchJob)
         self._ledger.settle(job.index)
         strategy.end_stretch(job, done)
         counters, threads = self.counters, strategy.shared.threads
@@ -426,9 +423,8 @@ class Coordinator:
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()
-        strategy = self.search.strategy
+        strategy, counters = self.search.strategy, self.counters
         strategy.absorb(job, done)
-        counters = self.counters
         counters.merge_durations.observe(self._stopwatch() - started)
         counters.jobs_done += 1
         counters.simulations += done.simulations

@@ -18,7 +18,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -232,25 +232,18 @@ class Places:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._free = number
-        self._freed = asyncio.Event()
+        self._free = asyncio.Semaphore(number)
         self._first = asyncio.Lock()
         """Held by the only one that waits for places to be free; the others wait for the lock."""
 
     @asynccontextmanager
     async def held(self, wanted: int) -> AsyncIterator[None]:
         """Hold that many places, all of them if there are not so many."""
-        wanted = min(wanted, self.number)
-        async with self._first:
-            while self._free < wanted:
-                self._freed.clear()
-                await self._freed.wait()
-            self._free -= wanted
-        try:
+        async with AsyncExitStack() as places:
+            async with self._first:
+                for _ in range(min(wanted, self.number)):
+                    await places.enter_async_context(self._free)
             yield
-        finally:
-            self._free += wanted
-            self._freed.set()
 
 
 async def _outcome(awaitable: Awaitable[T]) -> T:

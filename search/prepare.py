@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import pstdev
 
@@ -217,36 +218,32 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
 
 def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; raises InvalidInput for options that hidden information excludes."""
-    if request.paired > 1 and (
-        not game.hidden_information
-        or request.hidden_information != "ismcts"
-        or not STRATEGY_CLASSES[request.strategy].pairs_moves
-        or request.paired > game.max_moves
-    ):
-        accepted = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
-        raise InvalidInput("paired", request.paired, accepted)
-    if not game.hidden_information:
-        return ""
-    if request.evaluator is not None:
-        accepted = f"none with {game.name}, where something is hidden: it evaluates whole positions"
-        raise InvalidInput("evaluator", request.evaluator, accepted)
-    if request.hidden_information == "ismcts":
-        for field in ("implicit_minimax", "decisive"):
-            if getattr(request, field):
-                raise InvalidInput(
-                    field,
-                    getattr(request, field),
-                    f"nothing with ismcts, so with {game.name}: it goes by whole positions",
-                )
-    if request.solver:
-        raise InvalidInput(
-            "solver", "yes", f"no: nothing is proven in {game.name}, where something is hidden"
-        )
-    determinizes = STRATEGY_CLASSES[request.strategy].determinizes_lanes
-    if request.hidden_information == "determinized" and not determinizes:
-        accepted = "root with hidden_information=determinized"
-        raise InvalidInput("strategy", request.strategy, accepted)
-    return request.hidden_information
+    strategy, hidden = STRATEGY_CLASSES[request.strategy], game.hidden_information
+    ismcts = hidden and request.hidden_information == "ismcts"
+    pairs = ismcts and strategy.pairs_moves and request.paired <= game.max_moves
+    where = f"{game.name}, where something is hidden"
+    whole = f"nothing with ismcts, so with {game.name}: it goes by whole positions"
+    none = f"none with {where}: it evaluates whole positions"
+    few = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
+    lanes = "root with hidden_information=determinized"
+    checks = (
+        ("paired", request.paired > 1 and not pairs, few),
+        ("evaluator", hidden and request.evaluator is not None, none),
+        ("implicit_minimax", ismcts and request.implicit_minimax > 0.0, whole),
+        ("decisive", ismcts and request.decisive, whole),
+        ("solver", hidden and request.solver, f"no: nothing is proven in {where}"),
+        ("strategy", hidden and not ismcts and not strategy.determinizes_lanes, lanes),
+    )
+    _refuse(request, checks)
+    return request.hidden_information if hidden else ""
+
+
+def _refuse(request: SearchRequest, checks: Iterable[tuple[str, bool, str]]) -> None:
+    """Raise InvalidInput for the first of these fields that is refused; each with what is accepted."""
+    for field, is_refused, accepted in checks:
+        if is_refused:
+            value = getattr(request, field)
+            raise InvalidInput(field, "yes" if value is True else value, accepted)
 
 
 def can_learn(game: Game) -> bool:
@@ -262,25 +259,20 @@ def check_form(request: SearchRequest, game: Game) -> None:
         raise InvalidInput("playout_policy", request.playout_policy, others)
     if game.is_two_player and not game.has_chance:
         return
-    policies = set(request.policies)
-    checks: tuple[tuple[str, bool, str], ...] = (
+    playouts = not set(request.policies) <= {"random", "greedy", "learnt"}
+    loss = request.in_flight == "virtual-loss" and not game.is_two_player
+    secure = request.final_move == "secure" and not game.is_two_player
+    checks = (
         ("solver", request.solver, "nothing"),
         ("decisive", request.decisive, "nothing"),
         ("implicit_minimax", request.implicit_minimax > 0.0, "nothing"),
         ("evaluator", request.evaluator is not None, "nothing"),
-        ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player, "unobserved"),
-        ("playout_policy", not policies <= {"random", "greedy", "learnt"}, "random, greedy or learnt"),
-        (
-            "final_move",
-            request.final_move == "secure" and not game.is_two_player,
-            "robust, max, robust-max or vote",
-        ),
+        ("in_flight", loss, "unobserved"),
+        ("playout_policy", playouts, "random, greedy or learnt"),
+        ("final_move", secure, "robust, max, robust-max or vote"),
     )
-    for field, is_refused, accepted in checks:
-        if is_refused:
-            value = getattr(request, field)
-            value = "yes" if value is True else value
-            raise InvalidInput(field, value, f"{accepted} with {game.name}, {game.form}")
+    form = f"with {game.name}, {game.form}"
+    _refuse(request, ((field, refused, f"{accepted} {form}") for field, refused, accepted in checks))
 
 
 def _spread(engine: Engine, context: Context) -> float:

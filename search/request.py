@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from search.features import POLICIES, Features
 from search.options import (
-    BASIC,
-    HIDDEN,
+    GROUPS,
     LOWEST,
     NETWORK,
-    PARALLEL,
-    PLAYOUTS,
-    SEARCH,
     check,
     knob_of,
     option,
@@ -67,6 +64,10 @@ _NOT_WITH_EVALUATOR = (
     "playouts_per_leaf",
 )
 """Fields of playouts and priorities, which a search with an evaluator does not have."""
+_basic, _search, _playouts, _parallel, _hidden, _network = (
+    partial(option, group=group, api=group != NETWORK) for group in GROUPS
+)
+"""`option` for the fields under each heading. The HTTP API does not take those of evaluators."""
 
 
 @dataclass(frozen=True)
@@ -80,41 +81,36 @@ class SearchRequest:
 
     game: str
     """A game spec, such as ``gomoku:size=15``."""
-    moves: tuple[str, ...] = option(
+    moves: tuple[str, ...] = _basic(
         (),
         help="Moves from the start, or from the position, in the game's notation.",
-        group=BASIC,
         metavar="'M1 M2 ...'",
         key=None,
     )
-    position: str | None = option(
+    position: str | None = _basic(
         None,
         help="The position to search, as banyan show prints it.",
-        group=BASIC,
         unset="the start position",
         key=None,
     )
-    simulations: int | None = option(
+    simulations: int | None = _basic(
         None,
         help="Budget: exactly N simulations. The same seed gives the same answer on any number of workers.",
-        group=BASIC,
         bounds=(1, MAX_SIMULATIONS),
         unit="simulations",
     )
-    seconds: float | None = option(
+    seconds: float | None = _basic(
         None,
         help="Budget: the time of the search in seconds.",
-        group=BASIC,
         bounds=(0.001, 1e6),
         unit="seconds",
         metavar="S",
         unset=f"{DEFAULT_SECONDS:g}, if no other budget is given",
     )
-    memory_mb: int = option(
+    memory_mb: int = _basic(
         DEFAULT_MEMORY_MB,
         help="Memory limit for the trees of one process. A full tree is searched further without adding "
         "nodes; if this is the only budget, the search ends when it is full (root: the trees of all lanes).",
-        group=BASIC,
         bounds=(1, 1_000_000),
         unit="MB",
         metavar="MB",
@@ -126,199 +122,176 @@ class SearchRequest:
     stop_when_full: bool = False
     """Whether the search ends when the memory is used up, beside any other budget; set where memory is the
     only one."""
-    strategy: str = option(
+    strategy: str = _basic(
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
         "one tree whose leaves are evaluated by workers (leaf), or one tree in which threads of one process "
         "grow different subtrees (subtree, for two threads; in more, tree and root make more simulations).",
-        group=BASIC,
         choices=ALL_STRATEGIES,
     )
-    seed: int = option(0, help="Seed of all random numbers.", group=BASIC, bounds=(0, 2**63 - 1), key=None)
+    seed: int = _basic(0, help="Seed of all random numbers.", bounds=(0, 2**63 - 1), key=None)
 
-    exploration: float | None = option(
+    exploration: float | None = _search(
         None,
         help="The exploration constant C of UCT (for rewards from 0 to 1) and of PUCT.",
-        group=SEARCH,
         bounds=(0.0, MAX_EXPLORATION),
         metavar="C",
         unset=f"the game's own; if it has none, {EXPLORATION:g}, or {ISMCTS_EXPLORATION:g} with hidden "
         f"information, {SCORED_EXPLORATION:g} beyond two players; {PUCT_EXPLORATION:g} with an evaluator",
         key="c",
     )
-    exploration_scale: str | None = option(
+    exploration_scale: str | None = _search(
         None,
         help="The factor of C: 1 (fixed), or the standard deviation of the values of positions after the "
         "root's moves (spread), for returns that differ little or have any size.",
-        group=SEARCH,
         choices=EXPLORATION_SCALES,
         unset="spread if playouts are cut or there are not two players, else fixed",
         key="scale",
     )
-    first_play_urgency: float = option(
+    first_play_urgency: float = _search(
         math.inf,
         help="First-play urgency: the value of an untried move in selection, from -1 to 1; inf tries each "
         "move once before any twice.",
-        group=SEARCH,
         bounds=(LOWEST, math.inf),
         accepted="a number or inf",
         metavar="Q",
         cli="fpu",
         key="fpu",
     )
-    implicit_minimax: float = option(
+    implicit_minimax: float = _search(
         0.0,
         help="Strategy root: the weight of the minimax value of the game's evaluations in the value of a "
         "move (Lanctot et al. 2014).",
-        group=SEARCH,
         bounds=(0.0, 1.0),
         key="implicit",
     )
-    decisive: bool = option(False, help="Where a move wins at once, search no other move.", group=SEARCH)
-    widening: int | None = option(
+    decisive: bool = _search(
+        False,
+        help="Where a move wins at once, search no other move.",
+    )
+    widening: int | None = _search(
         None,
         help="Progressive unpruning: a node begins with its N moves of highest priority (Chaslot et al. "
         "2008).",
-        group=SEARCH,
         bounds=(1, 4095),
         unit="moves",
         unset="all",
     )
-    solver: bool = option(
+    solver: bool = _search(
         False,
         help="MCTS-Solver: propagate proven wins, losses and draws, and stop when the root is proven.",
-        group=SEARCH,
     )
-    final_move: str = option(
+    final_move: str = _search(
         "robust",
         help="The rule for the best move: most visits (robust), highest value (max), most visits and highest "
         "value if one move has both, else most visits (robust-max), highest lower bound (secure), or a "
         "majority vote of the lanes (vote, strategy root).",
-        group=SEARCH,
         choices=FINAL_MOVES,
         metavar="RULE",
     )
 
-    playout_plies: int | None = option(
+    playout_plies: int | None = _playouts(
         None,
         help="Cut playouts after N plies and evaluate the position.",
-        group=PLAYOUTS,
         bounds=(0, 1_000_000),
         unit="plies",
         unset="never",
     )
-    playout_policy: str = option(
+    playout_policy: str = _playouts(
         "random",
         help="How both players move in playouts: random, greedy (by the game's priority), decisive (a move "
         "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2), learnt (one player: the best "
         "by all that earlier simulations of the job met); or one policy for each player: greedy-random.",
-        group=PLAYOUTS,
         choices=PLAYOUT_POLICIES,
         accepted=f"{', '.join(POLICIES)}, or two of them for the first and the second player: greedy-random",
         metavar="POLICY",
         key="policy",
     )
 
-    lanes: int = option(
+    lanes: int = _parallel(
         16,
         help="Logical streams into which the search is divided, independent of the number of workers; use at "
         "least one per worker.",
-        group=PARALLEL,
         bounds=(1, MAX_LANES),
         unit="lanes",
     )
-    rounds: int | None = option(
+    rounds: int | None = _parallel(
         None,
         help="Strategy tree: the number of rounds, after each of which the lanes share their results.",
-        group=PARALLEL,
         bounds=(1, 1_000_000),
         unit="rounds",
         unset="by the budget and the number of lanes",
     )
-    share_visits: int = option(
+    share_visits: int = _parallel(
         2,
         help="Strategy tree: the least visits of a node whose children are shared. A larger number sends "
         "less over a slow network; the search raises it by itself if snapshots would not fit.",
-        group=PARALLEL,
         bounds=(2, NARROW_SIMULATIONS),
         unit="visits",
     )
-    in_flight: str = option(
+    in_flight: str = _parallel(
         "unobserved",
         help="Strategy leaf: how a visit counts while its result is missing: as a visit only (unobserved), "
         "or as a loss (virtual-loss).",
-        group=PARALLEL,
         choices=IN_FLIGHT,
     )
-    batch: int | None = option(
+    batch: int | None = _parallel(
         None,
         help="Strategy leaf: the number of leaves in a job. As many jobs are in flight as there are lanes. "
         "More leaves need fewer calls of workers, and play worse.",
-        group=PARALLEL,
         bounds=(1, MAX_BATCH),
         unit="leaves",
         unset="1, and more in long searches; up to 64 with a network",
     )
-    playouts_per_leaf: int | None = option(
+    playouts_per_leaf: int | None = _parallel(
         None,
         help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation. More of "
         "them are quicker, and play much worse.",
-        group=PARALLEL,
         bounds=(1, MAX_PLAYOUTS_PER_LEAF),
         unit="playouts",
         unset="1",
     )
 
-    hidden_information: str = option(
+    hidden_information: str = _hidden(
         "ismcts",
         help="How hidden information is searched: one tree over information sets with a new "
         "determinization for each simulation (ismcts), or one determinization and tree for each lane "
         "(determinized, strategy root).",
-        group=HIDDEN,
         choices=HIDDEN_INFORMATION,
         key="hidden",
     )
-    paired: int = option(
+    paired: int = _hidden(
         1,
         help="The number of root moves that are searched with each determinization, so that their results "
         "are comparable.",
-        group=HIDDEN,
         bounds=(1, 4095),
         unit="moves",
     )
 
-    evaluator: str | None = option(
+    evaluator: str | None = _network(
         None,
         help="Strategy leaf: a file that evaluates leaves by a network's value and policy, instead of "
         "playouts, with PUCT in the tree; ./net.py:key=value sets its options. external: the caller "
         "of search.open, or clients of a service, evaluate leaves.",
-        group=NETWORK,
         metavar="FILE.py",
         unset="playouts",
-        api=False,
     )
-    cpuct_base: float = option(
+    cpuct_base: float = _network(
         19_652.0,
         help="PUCT: the number of visits after which C has grown by ln 2 (c_base of Silver et al. 2018).",
-        group=NETWORK,
         bounds=(1.0, 1e9),
         unit="visits",
-        api=False,
     )
-    fpu_reduction: float = option(
+    fpu_reduction: float = _network(
         0.2,
         help="PUCT: an untried move has its parent's value minus this number times the square root of the "
         "sum of the priors of tried moves; --fpu, if it is not inf, is used instead.",
-        group=NETWORK,
         bounds=(0.0, 2.0),
-        api=False,
     )
-    policy_temperature: float = option(
+    policy_temperature: float = _network(
         1.0,
         help="PUCT: priors are the policy to the power 1/X; a larger X makes them more uniform.",
-        group=NETWORK,
         bounds=(0.01, 100.0),
-        api=False,
     )
 
     @classmethod

@@ -13,7 +13,7 @@ from games.errors import InvalidInput, counted, duration, rate
 from games.game import Board, Game, State
 from games.rng import new_stream
 from search.prepare import Search
-from search.summary import choose, digest, principal_variation
+from search.summary import choose, principal_variation
 from search.tree.arena import ROOT
 
 STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
@@ -179,13 +179,15 @@ class AnswerView:
         return "\n".join([*drawn, *(f"{name:<13}{text}" for name, text in self.facts())])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the board with its visits, facts, and a table of moves."""
+        """For notebooks: the board with its visits, facts, and the most visited moves."""
         total = max(1, sum(child.visits for child in self.children))
-        best = sorted(self.children, key=lambda child: child.move != self.move)
-        children = [
-            (c.move, f"{c.visits:,}", f"{100 * c.visits / total:.1f} %", f"{c.value:+.3f}") for c in best
+        best = sorted(self.children, key=lambda child: child.move != self.move)[:CHILDREN_SHOWN]
+        moves = [
+            (c.move, f"{c.visits:,} visits, {100 * c.visits / total:.1f} %, {c.value:+.3f}") for c in best
         ]
-        return answer_html(self.board(), self.answer.visit_shares(), self.facts(), children)
+        board = self.board()
+        drawn = "" if board is None else f"<div>{_board(board, self.answer.visit_shares())}</div>"
+        return f'<div style="{_SIDE_BY_SIDE}">{drawn}<div>{facts_html([*self.facts(), *moves])}</div></div>'
 
 
 @dataclass(frozen=True, repr=False)
@@ -313,52 +315,14 @@ def _texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def result(search: Search, **counts: Any) -> SearchResult:
-    """The final result of a search; ``counts``: the further fields, as the coordinator counts them."""
-    strategy = search.strategy
-    return SearchResult(
-        game=search.game.spec,
-        moves=search.request.moves,
-        position=search.request.position,
-        to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
-        strategy=search.request.strategy,
-        lanes=search.request.lanes,
-        seed=search.request.seed,
-        answer=answer(search),
-        tree_nodes=strategy.tree_nodes(),
-        jobs=strategy.absorbed,
-        digest=digest(strategy.tree),
-        **counts,
-    )
-
-
 CHILDREN_SHOWN = 8
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
-_CELL = "padding:0.1em 0.8em 0.1em 0;text-align:{};background:none;border:none;color:inherit"
 
 
-def answer_html(
-    board: Board | None,
-    shares: Mapping[tuple[int, int], float],
-    facts: Iterable[tuple[str, str]],
-    children: Iterable[tuple[str, ...]],
-) -> str:
-    """A ``<div>`` with the board, facts and moves.
-
-    ``shares``: shares of visits by (row, column) of the board. ``facts``: names and texts. ``children``:
-    texts of move, visits, share and value for each move, the best first.
-    """
-    rows = [*children]
-    best = [f"<b>{escape(text)}</b>" for text in rows[0]] if rows else []
-    plain = [[escape(text) for text in row] for row in rows[1:CHILDREN_SHOWN]]
-    tables = [_table([f'<span style="opacity:0.7">{escape(n)}</span>', escape(text)] for n, text in facts)]
-    if rows:
-        head = [f'<span style="opacity:0.7">{name}</span>' for name in ("move", "visits", "share", "value")]
-        tables.append(_table([head, best, *plain], numbers=True))
-    more = len(rows) - CHILDREN_SHOWN
-    note = f'<div style="opacity:0.7">and {counted(more, "more move")}</div>' if more > 0 else ""
-    drawn = "" if board is None else f"<div>{_board(board, shares)}</div>"
-    return f'<div style="{_SIDE_BY_SIDE}">{drawn}<div>{"".join(tables)}{note}</div></div>'
+def facts_html(facts: Iterable[tuple[str, str]]) -> str:
+    """A table of names and texts."""
+    rows = [f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in facts]
+    return f'<table style="text-align:left">{"".join(rows)}</table>'
 
 
 def _board(board: Board, shares: Mapping[tuple[int, int], float]) -> str:
@@ -368,15 +332,3 @@ def _board(board: Board, shares: Mapping[tuple[int, int], float]) -> str:
     lines = ("".join(cell.text for cell in row).rstrip() for row in board.rows)
     style = "margin:0;background:none;color:inherit"
     return f'<pre style="{style}">{escape(chr(10).join(lines))}</pre>'
-
-
-def _table(rows: Iterable[list[str]], *, numbers: bool = False) -> str:
-    """A table whose cells are HTML. With ``numbers`` all columns but the first are right-aligned."""
-    lines = []
-    for row in rows:
-        cells = [
-            f'<td style="{_CELL.format("right" if numbers and column else "left")}">{cell}</td>'
-            for column, cell in enumerate(row)
-        ]
-        lines.append(f'<tr style="background:none">{"".join(cells)}</tr>')
-    return f'<table style="border-collapse:collapse;margin:0 0 0.8em 0">{"".join(lines)}</table>'

@@ -177,31 +177,19 @@ def choose(children: Sequence[Child], rule: str) -> Child:
     (majority voting, Soejima et al. 2010). A proven win precedes all others, and a proven loss is selected
     only if every child is one.
     """
+
+    def rank(child: Child) -> tuple[float, ...]:
+        robust = (child.visits, child.value, -child.move)
+        if rule == "max":
+            return (child.value, *robust)
+        if rule == "secure":
+            return (child.value - SECURITY / math.sqrt(max(1, child.visits)), *robust)
+        if rule == "vote":
+            return (child.votes, *robust)
+        # For robust-max, without a child that has both the most visits and the highest value.
+        return robust
+
     won = [child for child in children if child.won]
     if won:
-        return max(won, key=_robust)
-    candidates = [child for child in children if not child.lost] or list(children)
-    if rule == "max":
-        return max(candidates, key=_max)
-    if rule == "secure":
-        return max(candidates, key=_secure)
-    if rule == "vote":
-        return max(candidates, key=_vote)
-    # For robust-max, without a child that has both the most visits and the highest value.
-    return max(candidates, key=_robust)
-
-
-def _robust(child: Child) -> tuple[float, ...]:
-    return (child.visits, child.value, -child.move)
-
-
-def _max(child: Child) -> tuple[float, ...]:
-    return (child.value, child.visits, -child.move)
-
-
-def _vote(child: Child) -> tuple[float, ...]:
-    return (child.votes, *_robust(child))
-
-
-def _secure(child: Child) -> tuple[float, ...]:
-    return (child.value - SECURITY / math.sqrt(max(1, child.visits)), child.visits, -child.move)
+        rule = "robust"
+    return max(won or [child for child in children if not child.lost] or children, key=rank)

@@ -21,7 +21,7 @@ from cluster.report.table import Table, count, duration, html, left, number, rig
 from cluster.system import terminal as words
 from games.errors import counted
 from search.episode import Episode
-from search.result import answer_html
+from search.result import facts_html
 
 SHOWN = 20
 """The most episodes of the table on the screen."""
@@ -120,7 +120,7 @@ class PlanResult:
 
     def _repr_html_(self) -> str:
         """For notebooks: facts, and a table of episodes."""
-        return answer_html(None, {}, self.facts(), ()) + html(self.table())
+        return facts_html(self.facts()) + html(self.table())
 
     def facts(self) -> list[tuple[str, str]]:
         """[(name, text)] of what the episodes say."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -88,8 +88,6 @@ class Desk:
         """Jobs of the coordinator whose leaves have no numbers yet."""
         self._results: deque[JobResult] = deque()
         """Results for the coordinator."""
-        self._done: Set[int] = frozenset()
-        """Indices of restored jobs whose results the coordinator has."""
         self._open: dict[int, _Open] = {}
         """By index: the last jobs."""
         self._by_state: dict[bytes, _Position] = {}
@@ -108,7 +106,7 @@ class Desk:
     def begin(self) -> None:
         """Take the first jobs; in a restored search, leaves without an answer are handed out again."""
         self._next_number = self._coordinator.counters.simulations
-        self._done = self._strategy.jobs.keys() - {job.index for job in self._coordinator.start()}
+        self._coordinator.start()
         self._jobs += self._strategy.jobs.values()
 
     def settle(self, results: Iterable[JobResult], goes_on: Callable[[], bool]) -> bool:
@@ -126,7 +124,7 @@ class Desk:
             assert isinstance(job, LeafJob)
             complete = self._add(job, self._next_number)
             self._next_number += job.simulations
-            if complete is not None and job.index not in self._done:
+            if complete is not None and not self._coordinator.finished:
                 self._results.append(complete)
         return not self._jobs and not self._results
 

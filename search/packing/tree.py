@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.jit import Int
-from search.packing.arrays import Arrays, joined, parts_of, require, take, within
+from search.packing.arrays import Arrays, require, take, within
 from search.tree.arena import (
     CAPACITIES,
     CLASS_OF,
@@ -177,34 +177,24 @@ def _link_free_blocks(tree: Tree, arrays: Arrays, used: int) -> None:
         start += length
 
 
-def pack_snapshots(items: Sequence[Statistics], like: Statistics) -> Arrays:
-    """``rows`` [K], how many each item has, and each column of all items joined, of the types of ``like``."""
-    columns = like._asdict()
-    for name, one in columns.items():
-        columns[name] = joined((getattr(item, name) for item in items), one.dtype)
-    return {"rows": np.array([len(item.visits) for item in items], dtype=np.int64)} | columns
+def pack_snapshot(item: Statistics) -> Arrays:
+    """``rows`` [1], how many there are, and each column."""
+    return {"rows": np.array([len(item.visits)], dtype=np.int64)} | item._asdict()
 
 
-def unpack_snapshots(arrays: Arrays, count: int, most_rows: int, like: Statistics) -> list[Statistics]:
-    """The ``count`` items that were packed, of at most ``most_rows`` rows each; raises CorruptState."""
-    rows = take(arrays, "rows", np.int64, count)
-    within(rows, 1, most_rows, "rows")
-    total = int(rows.sum())
-    parts = [
-        parts_of(take(arrays, name, one.dtype, total if len(one) else 0), rows if len(one) else 0 * rows)
-        for name, one in like._asdict().items()
-    ]
-    items = [Statistics._make(item) for item in zip(*parts, strict=True)]
-    for item in items:
-        _check(item)
-    return items
+def unpack_snapshot(arrays: Arrays, most_rows: int, like: Statistics) -> Statistics:
+    """What was packed, of at most ``most_rows`` rows and with the types of ``like``.
 
-
-def _check(item: Statistics) -> None:
-    """Raise CorruptState unless the rows are a tree, breadth first: each row is a child of one before it."""
+    Raises CorruptState unless the rows are a tree, breadth first: each row is a child of one before it.
+    """
+    counts = take(arrays, "rows", np.int64, 1)
+    within(counts, 1, most_rows, "rows")
+    rows = int(counts[0])
+    item = Statistics._make(
+        take(arrays, name, one.dtype, rows if len(one) else 0).copy() for name, one in like._asdict().items()
+    )
     within(item.visits, 0, most_visits(item.visits), "visits")
     children = np.cumsum(item.num_children, dtype=np.int64)
-    rows = len(children)
-    require(
-        children[-1] == rows - 1 and (children[:-1] >= np.arange(1, rows)).all(), "statistics are not a tree"
-    )
+    tree = children[-1] == rows - 1 and (children[:-1] >= np.arange(1, rows)).all()
+    require(tree, "statistics are not a tree")
+    return item

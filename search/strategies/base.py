@@ -19,7 +19,7 @@ from search.kernel.learning import forget
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_outlooks, unpack_outlooks
+from search.packing.jobs import pack_outlook, unpack_outlook
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
@@ -222,10 +222,9 @@ class Strategy(ABC):
         """Jobs made so far: the index of the next one."""
         self.absorbed = 0
         """Results absorbed so far."""
-        self.created = 0
-        """Nodes that jobs made."""
+        self._created = 0
         self.duplicates = 0
-        """Nodes among them that another lane had made as well, because lanes hear of each other late."""
+        """Nodes among `created` that another lane had made as well, because lanes hear of each other late."""
         self.unobserved = 0
         """Simulations of all jobs made and not yet absorbed."""
         self.full = False
@@ -289,6 +288,11 @@ class Strategy(ABC):
         self.absorbed += 1
         self.unobserved -= job.simulations
 
+    @property
+    def created(self) -> int:
+        """Nodes that jobs made."""
+        return self._created
+
     def tree_nodes(self) -> int:
         """Nodes of all trees that the search keeps."""
         return int(self.tree.counts[NODES])
@@ -312,7 +316,7 @@ class Strategy(ABC):
         sizes = [job.simulations for job in self.jobs.values()]
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
-            own |= prefixed("outlook.", pack_outlooks([self.outlook]))
+            own |= prefixed("outlook.", pack_outlook(self.outlook))
         return own | prefixed("tree.", self._pack_tree()) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
@@ -320,15 +324,15 @@ class Strategy(ABC):
 
         Raises CorruptState, and then the strategy must not be used.
         """
-        issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
+        issued, absorbed, self._created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
         most = min(absorbed + 2 * self.lanes, MAX_SIMULATIONS)
         require(0 <= absorbed <= issued <= most, "jobs are out of order")
-        require(0 <= self.duplicates <= self.created, "created nodes make no sense")
+        require(0 <= self.duplicates <= self._created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
         if self._has_outlook:
             players = self._players if self._players > 2 else 0
-            self.outlook = unpack_outlooks(without_prefix("outlook.", arrays), 1, players)[0]
+            self.outlook = unpack_outlook(without_prefix("outlook.", arrays), players)
             self._check_line()
         self._unpack_tree(arrays)
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
@@ -382,7 +386,7 @@ class Strategy(ABC):
         if len(self._places) < len(added.visits):
             self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
         created, duplicates = merge(self.tree, added, self._places)
-        self.created += created
+        self._created += created
         self.duplicates += duplicates
         if self.context.request.solver:
             prove_root(self.tree, self._mover, self._num_legal)

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from search.job import Job, JobResult, Outlook
-from search.kernel.turns import ENDED, LOCK, Marks
+from games.rng import begin_stream
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
+from search.kernel.turns import ENDED, LOCK
 from search.plan import SearchPlan
 from search.strategies.base import Setup, Strategy
 
@@ -51,6 +52,10 @@ class InFlight(ABC):
 
     def __init__(self, setup: Setup, threads: int) -> None:
         self._setup = setup
+        self._kernel: Callable[..., int]
+        """search/kernel/turns.py or search/kernel/subtrees.py."""
+        self._ring: Any
+        """The jobs in flight, in the form of that kernel."""
         # Threads without a lane would only wait.
         self._works = [setup.engine.new_workspace() for _ in range(min(threads, setup.plan.lanes))]
         self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
@@ -72,14 +77,11 @@ class InFlight(ABC):
     def _results(self) -> tuple[int, int, int]:
         """Results, visits and playouts in the tree."""
 
-    @abstractmethod
-    def _run(self, stretch: Any, number: int) -> int:
-        """Run the kernel in this thread, the one with that number; returns how many jobs it has played."""
-
     @property
-    @abstractmethod
-    def _marks(self) -> Marks:
-        """As in search/kernel/turns.py."""
+    def _streams_of_jobs(self) -> tuple[np.uint64, np.uint64]:
+        """The beginnings of the random streams of selections and of playouts."""
+        seed = self._setup.context.request.seed
+        return np.uint64(begin_stream(seed, SELECTION_STREAM)), np.uint64(begin_stream(seed, PLAYOUT_STREAM))
 
     @property
     def _outlook(self) -> Outlook:
@@ -97,14 +99,17 @@ class InFlight(ABC):
 
         Where rules raise, the other threads end as well.
         """
+        setup, scratch = self._setup, (self._works[number], self._streams[number])
+        searched = setup.tree, setup.params, setup.context.root_state
         try:
             with np.errstate(over="ignore"):
-                self._played[number] = self._run(stretch, number)
+                self._played[number] = self._kernel(*searched, self._ring, stretch, *scratch, number + 1)
         except BaseException:
             # A thread that waits for this one's job sees that there is nothing to wait for.
-            self._marks[ENDED] = 1
-            if self._marks[LOCK] == number + 1:
-                self._marks[LOCK] = 0
+            marks = self._ring.marks
+            marks[ENDED] = 1
+            if marks[LOCK] == number + 1:
+                marks[LOCK] = 0
             raise
         return self._played[number]
 
@@ -159,6 +164,16 @@ class InPlaceStrategy(Strategy):
     plan: SearchPlan
     shared: InFlight | None = None
     """Where jobs run by stretches: see `share_tree`."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.plan = setup.plan
+        self._first_nodes = self.tree_nodes()
+
+    @property
+    def created(self) -> int:
+        """Nodes that jobs made: they stay in the only tree."""
+        return self.tree_nodes() - self._first_nodes
 
     @property
     @abstractmethod

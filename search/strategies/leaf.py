@@ -183,7 +183,7 @@ class LeafStrategy(InPlaceStrategy):
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
-        self.engine, self.plan = setup.engine, setup.plan
+        self.engine = setup.engine
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
@@ -193,8 +193,6 @@ class LeafStrategy(InPlaceStrategy):
         self.shared: SharedTree | None = None
         self._stretch = 1, 0.0
         """Number of jobs that the last stretch played, and its seconds. The first stretches are short."""
-        self._nodes = 0
-        """Nodes of the tree when it began."""
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -265,7 +263,6 @@ class LeafStrategy(InPlaceStrategy):
         else:
             sizes = np.full(min(count, room // size) if size else 0, size, dtype=np.int64)
             drain = size == 0
-        self._nodes = self.tree_nodes()
         simulations = int(sizes.sum())
         return StretchJob(self.issued, simulations, shared.stretch(self.issued, sizes, drain), shared)
 
@@ -274,7 +271,6 @@ class LeafStrategy(InPlaceStrategy):
         assert shared is not None
         begun = min(shared.issued - self.issued, len(job.stretch.sizes))
         self.unobserved += int(job.stretch.sizes[:begun].sum()) - result.simulations
-        self.created += self.tree_nodes() - self._nodes
         self.outlook = result.outlook
         self.full = shared.ended
         self.issued, self.absorbed = self.issued + begun, shared.absorbed
@@ -296,9 +292,7 @@ class LeafStrategy(InPlaceStrategy):
     def _make_job(self, simulations: int) -> Job:
         leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
-        before = self.tree_nodes()
         self.selection.select(self.tree, leaves, stream)
-        self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
         return self._job(self.issued, leaves)
 
@@ -324,11 +318,9 @@ class LeafStrategy(InPlaceStrategy):
         self._idle = {job.simulations: leaves}
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
-        before = self.tree_nodes()
         # What came over the network may be read-only, which is another type to a compiled kernel.
         counts, moves, priors = np.array(policies.counts), np.array(policies.moves), np.array(policies.priors)
         expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
-        self.created += self.tree_nodes() - before
 
     def _state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])

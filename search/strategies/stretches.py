@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, JobResult, Outlook, tells_lines
-from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Marks, Ring, Stretch
+from search.job import JobResult, Outlook, tells_lines
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
 from search.strategies.in_place import InFlight
@@ -43,7 +42,7 @@ class SharedTree(InFlight):
             np.zeros(players),
             np.zeros(READY + lanes, dtype=np.int64),
         )
-        self._players = players
+        self._kernel, self._ring, self._players = engine.take_turns, self.ring, players
         self._keep(lanes, outlook)
         self.ring.totals[: len(outlook.totals)] = outlook.totals
         # Compiled, or loaded, before the clock of the search starts.
@@ -59,18 +58,13 @@ class SharedTree(InFlight):
             plan.playouts_per_leaf,
             request.stop_when_full,
             tells_lines(self._setup.engine.game, request),
-            np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
-            np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
+            *self._streams_of_jobs,
         )
 
     @property
     def _results(self) -> tuple[int, int, int]:
         playouts = int(self.ring.playouts[self._lanes])
         return self.absorbed, int(self._setup.tree.visits[ROOT]), playouts
-
-    @property
-    def _marks(self) -> Marks:
-        return self.ring.marks
 
     @property
     def ended(self) -> bool:
@@ -122,16 +116,3 @@ class SharedTree(InFlight):
         totals = self.ring.totals.tolist() if self._players > 1 else []
         line, value = self.ring.lines[self._lanes], float(self.ring.values[self._lanes])
         return Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals))
-
-    def _run(self, stretch: Stretch, number: int) -> int:
-        setup = self._setup
-        return setup.engine.take_turns(
-            setup.tree,
-            setup.params,
-            setup.context.root_state,
-            self.ring,
-            stretch,
-            self._works[number],
-            self._streams[number],
-            number + 1,
-        )

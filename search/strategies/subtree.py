@@ -16,11 +16,10 @@ import numpy.typing as npt
 from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
-from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult
+from search.job import Context, Job, JobResult
 from search.kernel.engine import Engine
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
-from search.kernel.turns import ABSORBED, NEXT, READY, Marks
+from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
 from search.packing.tree import pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE, SearchRequest
@@ -114,7 +113,7 @@ class GrowingTree(InFlight):
             marks=np.zeros(READY + lanes, dtype=np.int64),
         )
         self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full
-        self._nodes = int(tree.counts[NODES])
+        self._kernel, self._ring, self._nodes = engine.take_subtrees, self.jobs, int(tree.counts[NODES])
         self.jobs.tally[ISSUED], self.jobs.tally[LOST] = int(tree.visits[ROOT]), rooms.lost
         tree.counts[USED] = self.jobs.room[0]
         # Compiled, or loaded, before the clock of the search starts.
@@ -148,30 +147,11 @@ class GrowingTree(InFlight):
 
     def goal(self, simulations: int) -> Goal:
         """A stretch that ends with so many simulations since the tree was empty."""
-        request = self._setup.context.request
-        return Goal(
-            simulations,
-            request.stop_when_full,
-            np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
-            np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
-        )
+        return Goal(simulations, self._setup.context.request.stop_when_full, *self._streams_of_jobs)
 
     def begin_stretch(self) -> None:
         self.jobs.tally[IDLE] = 0
         super().begin_stretch()
-
-    def _run(self, stretch: Goal, number: int) -> int:
-        setup = self._setup
-        return setup.engine.take_subtrees(
-            setup.tree,
-            setup.params,
-            setup.context.root_state,
-            self.jobs,
-            stretch,
-            self._works[number],
-            self._streams[number],
-            number + 1,
-        )
 
     def end_stretch(self, first: int) -> StretchResult:
         tree, counts = self._setup.tree, self.jobs.counts
@@ -185,10 +165,6 @@ class GrowingTree(InFlight):
     def _results(self) -> tuple[int, int, int]:
         """All jobs that were played are in the tree after a stretch."""
         return sum(self._played), int(self._setup.tree.visits[ROOT]), int(self.jobs.playouts[-1])
-
-    @property
-    def _marks(self) -> Marks:
-        return self.jobs.marks
 
 
 class SubtreeStrategy(InPlaceStrategy):
@@ -241,7 +217,6 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.plan = setup.plan
         self.shared: GrowingTree | None = None
         self._first = 0
         """The number of the first job of `shared`."""
@@ -251,8 +226,6 @@ class SubtreeStrategy(InPlaceStrategy):
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
         """The most simulations of the next stretch where the plan is not fixed."""
-        self._nodes = 0
-        """Nodes of the tree when the stretch began."""
 
     @property
     def ready(self) -> bool:
@@ -276,11 +249,9 @@ class SubtreeStrategy(InPlaceStrategy):
             wanted = aim_s * (self._rate or nominal * FIRST_SHARE)
             wanted = min(wanted, GROWTH * self._longest) if self._longest else wanted
             simulations = min(room, max(1, int(wanted))) if size else 0
-        self._nodes = self.tree_nodes()
         return StretchJob(self.issued, simulations, shared.goal(shared.issued + simulations), shared)
 
     def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
-        self.created += self.tree_nodes() - self._nodes
         assert self.shared is not None
         self.full = self.shared.ended
         if result.simulations:

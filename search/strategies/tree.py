@@ -36,7 +36,7 @@ from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.tree import pack_snapshots, unpack_snapshots
+from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SUBTREE, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
@@ -308,7 +308,7 @@ class TreeStrategy(Strategy):
 
     def _state(self) -> Arrays:
         least = np.array([self._min_visits], dtype=np.int64)
-        packed = pack_snapshots([self._snapshot.statistics], self.lone_root)
+        packed = pack_snapshot(self._snapshot.statistics)
         portions = prefixed("portions.", pack_portions(self._portions))
         return prefixed("snapshots.", packed) | portions | {"min_visits": least}
 
@@ -316,7 +316,7 @@ class TreeStrategy(Strategy):
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
         require(self._min_visits >= self.context.request.share_visits, "min_visits is less than asked")
         packed = without_prefix("snapshots.", arrays)
-        (statistics,) = unpack_snapshots(packed, 1, self.snapshot_rows, self.lone_root)
+        statistics = unpack_snapshot(packed, self.snapshot_rows, self.lone_root)
         this_round = self.absorbed // self.lanes
         self._snapshot = Snapshot(this_round, statistics)
         require(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from games.game import CHANCE, FIRST, Game, State
@@ -70,85 +71,57 @@ class TopNode:
         }
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A node whose turn to be shown may come."""
-
-    slot: int
-    parent: TopNode | None
-    """None: it is the root."""
-    chooser: int
-    """Who made the move, or who moves at the root."""
-    move: int
-    before: State
-    """The position before the move."""
-    share: float
-    level: int
-
-
 def top_of(tree: Tree, game: Game, root_state: State, extent: Extent) -> TopNode:
     """The root, with the nodes below it that ``extent`` admits."""
-    start = _Found(ROOT, None, int(game.calls.current_player(root_state)), 0, root_state, 1.0, 0)
-    root, waiting = _shown(tree, game, start, extent)
-    # Most visited first; among equals what was found first.
-    found = [(-int(tree.visits[each.slot]), number, each) for number, each in enumerate(waiting)]
-    heapq.heapify(found)
-    number = len(found)
-    for _ in range(extent.nodes - 1):
-        if not found:
-            break
-        _, _, each = heapq.heappop(found)
-        node, waiting = _shown(tree, game, each, extent)
-        assert each.parent is not None
-        each.parent.children.append(node)
-        for child in waiting:
-            heapq.heappush(found, (-int(tree.visits[child.slot]), number, child))
-            number += 1
-    return root
+    numbers, waiting = count(), list[tuple[int, int, int, TopNode, State, float, int]]()
+    """A heap of nodes whose turn may come: most visited first; among equals what was found first."""
 
-
-def _shown(tree: Tree, game: Game, found: _Found, extent: Extent) -> tuple[TopNode, list[_Found]]:
-    """The node, as yet without children, and those children that may be shown."""
-    state, move, reached = found.before, "", True
-    if found.parent is not None:
-        move = game.format_move(found.before, found.move)
-        # Where something is hidden, a draw may have had moves that this position has not: it ends there.
-        reached = found.move in game.legal_moves(found.before)
-        state = found.before.copy()
-        if reached:
-            game.calls.play(state, found.move)
-    player = None if game.calls.is_terminal(state) else int(game.calls.current_player(state))
-    first_value, proof = _worth(tree, found.slot)
-    value = first_value if game.viewpoint(found.chooser) == FIRST else -first_value
-    visited = [child for child in children_of(tree, found.slot) if tree.visits[child] > 0]
-    visited.sort(key=lambda child: (-int(tree.visits[child]), int(tree.move[child])))
-    total = sum(int(tree.visits[child]) for child in visited)
-    node = TopNode(
-        move=move,
-        visits=int(tree.visits[found.slot]),
-        share=found.share,
-        # No minus zero for people to wonder at.
-        value=value + 0.0,
-        first_value=first_value + 0.0,
-        proof={1: "won", 0: "drawn", -1: "lost"}[round(value)] if proof else "",
-        player=player,
-        num_children=len(visited),
-    )
-    if player is None or not reached or found.level == extent.depth:
-        return node, []
-    return node, [
-        _Found(
-            child,
-            node,
-            player,
-            int(tree.move[child]),
-            state,
-            int(tree.visits[child]) / total,
-            found.level + 1,
+    def show(slot: int, parent: TopNode | None, before: State, share: float, level: int) -> TopNode:
+        """The node, as yet without children; those that may be shown wait. ``before``: the position that the
+        move is made in, or that of the root."""
+        move, state, reached = "", before, True
+        if parent is not None:
+            code, state = int(tree.move[slot]), before.copy()
+            move = game.format_move(before, code)
+            # Where something is hidden, a draw may have had moves that this position has not: it ends there.
+            reached = code in game.legal_moves(before)
+            if reached:
+                game.calls.play(state, code)
+        player = None if game.calls.is_terminal(state) else int(game.calls.current_player(state))
+        chooser = player if parent is None else parent.player
+        assert chooser is not None
+        first_value, proof = _worth(tree, slot)
+        value = first_value if game.viewpoint(chooser) == FIRST else -first_value
+        visited = [child for child in children_of(tree, slot) if tree.visits[child] > 0]
+        node = TopNode(
+            move=move,
+            visits=int(tree.visits[slot]),
+            share=share,
+            # No minus zero for people to wonder at.
+            value=value + 0.0,
+            first_value=first_value + 0.0,
+            proof={1: "won", 0: "drawn", -1: "lost"}[round(value)] if proof else "",
+            player=player,
+            num_children=len(visited),
         )
-        for child in visited[: extent.width]
-        if tree.visits[child] >= extent.min_visits
-    ]
+        if player is None or not reached or level == extent.depth:
+            return node
+        visited.sort(key=lambda child: (-int(tree.visits[child]), int(tree.move[child])))
+        total = sum(int(tree.visits[child]) for child in visited)
+        for child in visited[: extent.width]:
+            visits = int(tree.visits[child])
+            if visits >= extent.min_visits:
+                entry = (-visits, next(numbers), child, node, state, visits / total, level + 1)
+                heapq.heappush(waiting, entry)
+        return node
+
+    root = show(ROOT, None, root_state, 1.0, 0)
+    for _ in range(extent.nodes - 1):
+        if not waiting:
+            break
+        _, _, slot, parent, before, share, level = heapq.heappop(waiting)
+        parent.children.append(show(slot, parent, before, share, level))
+    return root
 
 
 def _worth(tree: Tree, slot: int) -> tuple[float, bool]:

@@ -57,7 +57,7 @@ def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str
     for seed in range(6):
         before = keep_after(path, REQUESTS[name], 3 + 2 * seed, ChaosExecutor(seed, workers=4))
         arrays = read_arrays(path)
-        waited += len(arrays["early.numbers"])
+        waited += before.coordinator.results_waiting
         checkpoint = read_checkpoint(path)
         assert checkpoint.request == REQUESTS[name]
         assert checkpoint.warnings == []

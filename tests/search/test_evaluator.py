@@ -152,6 +152,7 @@ def test_a_search_that_was_interrupted_ends_as_without_a_break(tmp_path: Path) -
         if not waiting:
             break
     assert held
+    assert coordinator.results_waiting
     path = tmp_path / "kept"
     executor = InlineExecutor()
     executor.open(coordinator.search.context)
@@ -162,7 +163,6 @@ def test_a_search_that_was_interrupted_ends_as_without_a_break(tmp_path: Path) -
     assert kept.evaluator_source == source
     # The file may be elsewhere, or edited: what was kept is what runs.
     opened = replace(kept, request=replace(request, evaluator="/nowhere/hashed_evaluator.py")).open()
-    assert opened.coordinator._early
     executor.open(opened.coordinator.search.context)
     assert Session(opened.coordinator, executor).run().digest == whole
 
