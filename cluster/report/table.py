@@ -1,13 +1,11 @@
-"""Tables of results: typed cells, renderers for the terminal, Markdown, HTML and CSV, and files.
+"""Tables of results: typed cells, renderers for the terminal, Markdown and HTML, and files of results.
 
-A cell is made by the function for its type: text, count, number, percent, rate, duration, verdict.
-It holds the text for people and the value for programs.
+A cell is made by the function for its type: text, count, number, percent, rate, duration.
 """
 
 from __future__ import annotations
 
-import csv as csv_writer
-import io
+import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,8 +33,6 @@ class Cell:
     """One field of a table."""
 
     text: str
-    value: Any = None
-    """The value for CSV."""
     tone: Tone = ""
 
 
@@ -67,13 +63,6 @@ class Table:
         """The table as a console of rich prints it."""
         return terminal(self)
 
-    @classmethod
-    def of_records(cls, records: Sequence[Mapping[str, Any]]) -> Table:
-        """One column for each key of the first record, with plain values."""
-        names = list(records[0]) if records else []
-        rows = [[plain(record[name]) for name in names] for record in records]
-        return cls([Column(name) for name in names], list(rows))
-
 
 def left(*names: str) -> list[Column]:
     """Columns of text."""
@@ -87,21 +76,12 @@ def right(*names: str) -> list[Column]:
 
 def text(content: str, tone: Tone = "") -> Cell:
     """Words."""
-    return Cell(content, content, tone)
-
-
-def plain(value: Any) -> Cell:
-    """A value without formatting. Elements of lists, names and values of objects are separated by blanks."""
-    if isinstance(value, Mapping):
-        return Cell(", ".join(f"{name} {each}" for name, each in value.items()), value)
-    if isinstance(value, list | tuple):
-        return Cell(" ".join(map(str, value)), value)
-    return Cell("" if value is None else str(value), value)
+    return Cell(content, tone)
 
 
 def count(number: float | None) -> Cell:
     """A whole number with thousands separators; empty for None."""
-    return Cell("", None) if number is None else Cell(words.count(number), number)
+    return Cell("" if number is None else words.count(number))
 
 
 def number(
@@ -117,9 +97,9 @@ def number(
     is the text of None, and of an infinite value.
     """
     if value is None or not math.isfinite(value):
-        return Cell(unknown, None)
+        return Cell(unknown)
     beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
-    return Cell(_digits(value, form) + _brackets(interval, form) + beside, value)
+    return Cell(_digits(value, form) + _brackets(interval, form) + beside)
 
 
 def percent(
@@ -131,29 +111,23 @@ def percent(
 ) -> Cell:
     """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
     if share is None:
-        return Cell("", None)
+        return Cell("")
     ends = None if interval is None else [None if end is None else 100 * end for end in interval]
     form = f".{decimals}f"
     beside = "" if half is None else f" ± {100 * half:{form}}"
-    return Cell(f"{100 * share:{'+' * signed}{form}} %{_brackets(ends, form)}{beside}", share)
+    return Cell(f"{100 * share:{'+' * signed}{form}} %{_brackets(ends, form)}{beside}")
 
 
 def rate(per_s: float) -> Cell:
     """Events a second."""
-    return Cell(words.rate(per_s), per_s)
+    return Cell(words.rate(per_s))
 
 
 def duration(seconds: float) -> Cell:
     """A time as microseconds, milliseconds, seconds, minutes or hours."""
     if 0 < seconds < 0.1:
-        short = f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms"
-        return Cell(short, seconds)
-    return Cell(words.duration(seconds), seconds)
-
-
-def verdict(content: str, good: bool | None) -> Cell:
-    """The outcome of a comparison; ``good`` None: neither good nor bad."""
-    return Cell(content, content, "" if good is None else "good" if good else "bad")
+        return Cell(f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms")
+    return Cell(words.duration(seconds))
 
 
 def terminal(table: Table, headings: bool = True) -> RichTable:
@@ -208,19 +182,6 @@ def html(table: Table) -> str:
     return "\n".join([*lines, "</table></div>"])
 
 
-def csv(table: Table) -> str:
-    """Headings and rows; numbers are in full, lists and objects are text."""
-    out = io.StringIO()
-    writer = csv_writer.writer(out)
-    writer.writerow([_heading(column) for column in table.columns])
-    for row in table.rows:
-        cells = _whole(table, row)
-        writer.writerow(
-            [each.text if isinstance(each.value, Mapping | list | tuple) else each.value for each in cells]
-        )
-    return out.getvalue()
-
-
 def write_files(
     folder: Path,
     name: str,
@@ -238,9 +199,18 @@ def write_files(
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     paths[0].write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     with paths[1].open("w", newline="", encoding="utf-8") as file:
-        file.write(csv(Table.of_records(records)))
+        writer = csv.DictWriter(file, records[0] if records else ())
+        writer.writeheader()
+        writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)
     plot(paths[2])
     return paths
+
+
+def _plain(value: Any) -> Any:
+    """A value for CSV. Elements of lists, names and values of objects are separated by blanks."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _digits(value: float, form: str) -> str:
