@@ -18,7 +18,7 @@ from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.pictures import pictures_of
 from cluster.lab.sources.report import to_html, to_markdown
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
-from cluster.lab.sources.units import Run, Store, UnitDone, UnitWorker
+from cluster.lab.sources.units import Run, Store, UnitWorker
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -312,11 +312,9 @@ def test_a_unit_that_is_always_lost_takes_down_its_row_only(tmp_path: Path) -> N
     assert figures_of(result)[:5] == figures_of(measured(tmp_path / "other"))[:5]
 
 
-def test_what_raises_takes_down_its_row_only() -> None:
-    laboratory = Laboratory([read("999/2", TEXT.replace("base = 10", "base = -1"), "a source")], "quick")
-    done = UnitWorker().run(laboratory.needs[1], 0)
-    assert isinstance(done, UnitDone)
-    assert done.error.startswith("ValueError")
+def test_what_raises_takes_down_its_row_only(tmp_path: Path) -> None:
+    result = measured(tmp_path, table=read("999/1", TEXT.replace("base = 10", "base = -1"), "a source"))
+    assert [each.failure[:10] for each in result.verdicts[3:]] == ["ValueError", ""]
 
 
 @pytest.mark.parametrize(
