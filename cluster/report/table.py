@@ -130,17 +130,16 @@ def duration(seconds: float) -> Cell:
     return Cell(words.duration(seconds))
 
 
-def terminal(table: Table, headings: bool = True) -> RichTable:
+def terminal(table: Table) -> RichTable:
     """The table for a rich console. Numbers are never wrapped; texts are wrapped at the end of the line."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
     grid = RichTable(
-        box=SIMPLE_HEAD if headings else None,
-        show_header=headings,
+        box=SIMPLE_HEAD,
         pad_edge=False,
-        padding=(0, 1, 0, 0) if headings else (0, 2, 0, 0),
+        padding=(0, 1, 0, 0),
         title=Text(table.title) if table.title else None,
         title_justify="left",
         caption=Text(table.caption) if table.caption else None,
