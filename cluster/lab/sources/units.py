@@ -15,7 +15,6 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,7 @@ from cluster.matches.launch import MatchRequest, open_match
 from cluster.matches.match import GAMES, MatchFolder
 from cluster.matches.record import read_records
 from cluster.runtime import jobset
-from cluster.runtime.jobset import Unit, UnitDone, Units
-from cluster.runtime.tasks import Task
+from cluster.runtime.jobset import Unit
 from cluster.system import kept_folder
 from games.errors import InvalidInput
 
@@ -188,66 +186,3 @@ class Store:
 
     def _count_path(self, need: CountNeed) -> Path:
         return self.path / "counts" / f"{need.key}.jsonl"
-
-
-class Run(Units):
-    """The units of all needs; units that are already stored are not run again.
-
-    The context key of a need is its index. A unit that fails makes only its own need fail.
-    """
-
-    def __init__(self, needs: Sequence[Need], kept: Mapping[int, Kept], store: Store) -> None:
-        """``kept``: stored units by index of need."""
-        self.contexts = dict(enumerate(needs))
-        self.kept = dict(kept)
-        self.failures: dict[int, str] = {}
-        """Reasons of failed needs, by index."""
-        self.spent_s = 0.0
-        """CPU seconds of the units of this run that are done."""
-        self._store = store
-        self._numbers = [self.kept[place].missing(need) for place, need in self.contexts.items()]
-        self._left = [len(numbers) for numbers in self._numbers]
-
-    @property
-    def units(self) -> int:
-        """Number of units of this run."""
-        return sum(map(len, self._numbers))
-
-    @property
-    def done(self) -> int:
-        """Number of finished units of this run."""
-        return self.units - sum(self._left)
-
-    @property
-    def finished(self) -> bool:
-        return super().finished or not any(self._left)
-
-    def left(self, need: int) -> int:
-        """Number of unfinished units of a need; 0 after it has failed."""
-        return 0 if need in self.failures else self._left[need]
-
-    def missing(self) -> list[Task]:
-        """Tasks of missing units, in the order of needs. Units are never bundled: their durations differ."""
-        return [
-            Task(number, Unit(number), work=0, context=need)
-            for need, numbers in enumerate(self._numbers)
-            for number in numbers
-        ]
-
-    def take(self, context: int, result: UnitDone) -> None:
-        """Store the result of a unit."""
-        found, cpu_s = result.found
-        self._left[context] -= 1
-        self.kept[context].units[result.index] = found
-        self.kept[context].cpu_s += cpu_s
-        self.spent_s += cpu_s
-        self._store.add(self.contexts[context], result.index, found, cpu_s)
-
-    def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
-        """Note that a unit raised, or its result could not be sent: its need has failed."""
-        self._left[context] -= 1
-        self.failures.setdefault(context, error)
-
-    def give_up(self, context: int, index: int, reason: str) -> None:
-        """Note that a unit was lost too often: its need has failed."""
-        self.fail(context, index, reason)
