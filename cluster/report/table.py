@@ -60,8 +60,31 @@ class Table:
         self.rows.append([text(cell) if isinstance(cell, str) else cell for cell in cells])
 
     def __rich__(self) -> RichTable:
-        """The table as a console of rich prints it."""
-        return terminal(self)
+        """The table for a console: numbers are never wrapped, texts at the end of the line."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        grid = RichTable(
+            box=SIMPLE_HEAD,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            title=Text(self.title) if self.title else None,
+            title_justify="left",
+            caption=Text(self.caption) if self.caption else None,
+            caption_justify="left",
+        )
+        for column in self.columns:
+            grid.add_column(
+                Text(column.name),
+                justify="right" if column.right else "left",
+                no_wrap=column.right and column.width is None,
+                overflow="fold",
+                width=column.width,
+            )
+        for row in self.rows:
+            grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
+        return grid
 
 
 def left(*names: str) -> list[Column]:
@@ -90,16 +113,17 @@ def number(
     interval: Ends | None = None,
     half: float | None = None,
     unknown: str = "",
+    unit: str = "",
 ) -> Cell:
     """A number in a format of Python, or with three significant digits; its interval is in brackets.
 
     ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unknown``
-    is the text of None, and of an infinite value.
+    is the text of None, and of an infinite value; ``unit`` follows the number.
     """
     if value is None or not math.isfinite(value):
         return Cell(unknown)
     beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
-    return Cell(_digits(value, form) + _brackets(interval, form) + beside)
+    return Cell(_digits(value, form) + unit + _brackets(interval, form) + beside)
 
 
 def percent(
@@ -112,10 +136,8 @@ def percent(
     """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
     if share is None:
         return Cell("")
-    ends = None if interval is None else [None if end is None else 100 * end for end in interval]
-    form = f".{decimals}f"
-    beside = "" if half is None else f" ± {100 * half:{form}}"
-    return Cell(f"{100 * share:{'+' * signed}{form}} %{_brackets(ends, form)}{beside}")
+    ends = interval and [None if end is None else 100 * end for end in interval]
+    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, half and 100 * half, unit=" %")
 
 
 def rate(per_s: float) -> Cell:
@@ -128,34 +150,6 @@ def duration(seconds: float) -> Cell:
     if 0 < seconds < 0.1:
         return Cell(f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms")
     return Cell(words.duration(seconds))
-
-
-def terminal(table: Table) -> RichTable:
-    """The table for a rich console. Numbers are never wrapped; texts are wrapped at the end of the line."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    grid = RichTable(
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        title=Text(table.title) if table.title else None,
-        title_justify="left",
-        caption=Text(table.caption) if table.caption else None,
-        caption_justify="left",
-    )
-    for column in table.columns:
-        grid.add_column(
-            Text(column.name),
-            justify="right" if column.right else "left",
-            no_wrap=column.right and column.width is None,
-            overflow="fold",
-            width=column.width,
-        )
-    for row in table.rows:
-        grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
-    return grid
 
 
 def markdown(table: Table) -> list[str]:

@@ -21,6 +21,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from statistics import median
@@ -221,11 +222,8 @@ def _size(request: SearchRequest) -> int:
 
 def _crowding(request: SearchRequest, cores: int) -> float:
     """Factor by which a simulation takes longer while all cores are busy."""
-    ceiling = Ceiling(request, cores)
-    try:
+    with closing(Ceiling(request, cores)) as ceiling:
         rates = [(ceiling.measure(1), ceiling.measure(cores)) for _ in range(REPEATS)]
-    finally:
-        ceiling.close()
     alone, together = max(one for one, _ in rates), max(all_at_once for _, all_at_once in rates)
     return max(1.0, cores * alone / together)
 
