@@ -21,10 +21,9 @@ from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
 
 LISTED = ("quick", "full")
+"""Scales of the list of tables."""
 NAMED = 46
 """Columns of a table's name in the list, which is then less than 100 columns wide."""
-"""Scales of the list of tables."""
-BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
 FAILED = 1
@@ -98,7 +97,7 @@ def run_experiments(
     """
     for path in reports:
         report.check(path)
-    with launch(output, BEFORE_ANY) as started:
+    with launch(output) as started:
         store = started.stack.enter_context(Store(out))
         laboratory = Laboratory(map(load, request.tables), request.scale, request.seed, store)
         jobset = Jobset(laboratory)
