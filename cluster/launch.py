@@ -40,7 +40,7 @@ STARTING_LINE_S = 3.0
 """Interval of progress lines while workers start, in seconds, where the output is not a terminal."""
 UNIT_TIMEOUT_S = 3600.0
 """Time after which the worker of a unit counts as hung, if the user gives none."""
-BEFORE_THE_SEARCH = "banyan: interrupted before the search began"
+BEFORE_ANY = "banyan: interrupted before anything was run"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class CheckpointOptions:
 class Launch:
     """A running command that starts workers; created by `launch`."""
 
-    def __init__(self, output: Output, stack: ExitStack, interruption: Interruption, before: str) -> None:
+    def __init__(self, output: Output, stack: ExitStack, interruption: Interruption) -> None:
         self.status = 0
         """The exit status."""
         self.stack = stack
@@ -84,7 +84,6 @@ class Launch:
         self.errors = terminal.stderr_console(output.colour)
         self._output = output
         self._interruption = interruption
-        self._before = before
 
     def say(self, line: str) -> None:
         """Print a line to standard error."""
@@ -153,7 +152,7 @@ class Launch:
         except (KeyboardInterrupt, SystemExit):
             # Ray installs a SIGTERM handler that raises SystemExit. A Ray interrupted while it starts cannot
             # be closed: it does not know all processes that it has started, and aborts.
-            self.errors.print(self._before)
+            self.errors.print(BEFORE_ANY)
             self._interruption.leave()
         self.stack.callback(executor.close)
         self.stack.callback(self._interruption.begin_closing)
@@ -184,24 +183,23 @@ class Launch:
 
 
 @contextmanager
-def launch(output: Output, before: str) -> Iterator[Launch]:
+def launch(output: Output) -> Iterator[Launch]:
     """Context manager of a command that starts workers.
 
-    Handles signals, closes what was started, and turns an interruption into the exit status. ``before``:
-    printed if the command is interrupted before its work has begun.
+    Handles signals, closes what was started, and turns an interruption into the exit status.
     """
     interruption = Interruption()
     interruption.install()
     stack = ExitStack()
     stack.enter_context(keeping_notes(output.progress))
-    started = Launch(output, stack, interruption, before)
+    started = Launch(output, stack, interruption)
     try:
         with stack:
             yield started
     except (KeyboardInterrupt, Exception) as error:
         if not isinstance(error, KeyboardInterrupt) and not interruption.unheard:
             raise
-        started.errors.print(before)
+        started.errors.print(BEFORE_ANY)
         started.status = INTERRUPTED
     finally:
         interruption.uninstall()
@@ -254,7 +252,7 @@ def _run(
     keep: CheckpointOptions | None,
 ) -> int:
     """Run the search that ``begin`` opens, with checkpoints if ``keep`` is given; returns the exit status."""
-    with launch(output, BEFORE_THE_SEARCH) as started:
+    with launch(output) as started:
         metrics = None
         if place.metrics_port is not None:
             from cluster.observe.metrics import MetricsServer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.client.client import Client
-from cluster.launch import BEFORE_THE_SEARCH, Output, launch, print_result
+from cluster.launch import Output, launch, print_result
 from cluster.observe.progress import Figures, Sample, WorkerFigures
 from cluster.observe.view import LINE_S, LiveArea
 from cluster.runtime.worker_state import WorkerState
@@ -81,7 +81,7 @@ class _Remote:
 
 def search_at(url: str, token: str | None, request: SearchRequest, output: Output) -> int:
     """Search there and show the answer; the exit status. Raises InvalidInput, SearchFailed, ServiceError."""
-    with launch(output, BEFORE_THE_SEARCH) as started, Client(url, token) as client:
+    with launch(output) as started, Client(url, token) as client:
         submitted = client.submit(body_of(request))
         search_id, before = submitted["id"], submitted["searches_before"]
         started.watch(_Remote(client, search_id))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report, with_groups
 from search.options import NETWORK
 from search.request import MAX_BATCH
-
-if TYPE_CHECKING:
-    from cluster.lab.throughput.benchmark import Rival
 
 DEFAULT_SIMULATIONS = 10_000
 MAX_SIMULATIONS = 100_000_000
@@ -73,9 +70,11 @@ def benchmark(
     device that the evaluator uses. The leaves are different positions of random games.
     """
     import games as rules
+    from cluster.lab.throughput.benchmark import OpenSpiel
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
     from cluster.lab.throughput.benchmark_report import print_rates
     from cluster.system.terminal import print_json, stdout_console
+    from games.errors import InvalidInput
 
     if evaluation.evaluator or evaluation.batches is not None:
         _measure_evaluators(games or [], measurement, evaluation, output)
@@ -84,8 +83,9 @@ def benchmark(
     sizes = measurement.simulations or [DEFAULT_SIMULATIONS]
     cuts = measurement.cut or []
     _check(measurement.seconds, measurement.repeats, sizes, cuts, measurement.seed)
-    rival = _rival(measurement.against)
-
+    if measurement.against not in (None, "openspiel"):
+        raise InvalidInput("against", measurement.against, "openspiel")
+    rival = OpenSpiel() if measurement.against else None
     benches = benchmark_games(
         wanted,
         simulations=sizes,
@@ -165,15 +165,3 @@ def _check(seconds: float, repeats: int, sizes: list[int], cuts: list[int], seed
     if not 0 <= seed < 2**31:
         # As large as OpenSpiel takes it.
         raise InvalidInput("seed", seed, f"a whole number from 0 to {2**31 - 1}")
-
-
-def _rival(against: str | None) -> Rival | None:
-    from games.errors import InvalidInput
-
-    if against is None:
-        return None
-    if against != "openspiel":
-        raise InvalidInput("against", against, "openspiel")
-    from cluster.lab.throughput.benchmark import OpenSpiel
-
-    return OpenSpiel()

@@ -27,7 +27,6 @@ from cluster.commands.options import (
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.lab.predict.costs import FaultModel
     from cluster.lab.predict.launch import Prediction
 
 COSTS, FAULTS = "Costs", "Faults"
@@ -75,18 +74,6 @@ class Searches:
     playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
     seed: Annotated[int, request_option("seed")] = 0
 
-    def request(self, game: str, workers: int) -> SearchRequest:
-        """The search, with ``workers`` as the largest number of workers. Raises InvalidInput."""
-        return SearchRequest(
-            game=game,
-            lanes=self.lanes or workers,
-            simulations=self.simulations,
-            rounds=self.rounds,
-            batch=self.batch,
-            playouts_per_leaf=self.playouts_per_leaf,
-            seed=self.seed,
-        )
-
 
 @dataclass(frozen=True)
 class CostOptions:
@@ -116,14 +103,6 @@ class CostOptions:
         ),
     ] = None
 
-    def link_bytes_per_s(self) -> float | None:
-        """The speed of the link; None for that of the costs. Raises InvalidInput (link)."""
-        from games.errors import InvalidInput
-
-        if self.link is not None and not 0 < self.link < float("inf"):
-            raise InvalidInput("link", self.link, "gigabits a second, more than 0")
-        return None if self.link is None else self.link * 1e9 / 8
-
 
 @dataclass(frozen=True)
 class FaultOptions:
@@ -133,17 +112,6 @@ class FaultOptions:
     restart: Annotated[float, option("S", "Seconds until a dead worker is replaced.", FAULTS)] = 3.0
     stragglers: Annotated[float, option("X", "Share of jobs that take longer, from 0 to 1.", FAULTS)] = 0.0
     straggler_factor: Annotated[float, option("X", "How many times longer these jobs take.", FAULTS)] = 10.0
-
-    def model(self) -> FaultModel:
-        """The options, read. Raises InvalidInput."""
-        from cluster.lab.predict.costs import FaultModel
-
-        return FaultModel(
-            straggler_share=self.stragglers,
-            straggler_factor=self.straggler_factor,
-            failures_per_hour=self.failures_per_hour,
-            restart_s=self.restart,
-        )
 
 
 def predict(
@@ -161,6 +129,7 @@ def predict(
     The real coordinator and strategies run under a virtual clock; nothing is searched. The output also
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
+    from cluster.lab.predict.costs import FaultModel
     from cluster.lab.predict.launch import PredictionPlan, run_prediction
     from cluster.lab.throughput.speedup import SECONDS
     from cluster.system.terminal import in_minutes
@@ -170,23 +139,38 @@ def predict(
     drawn = read_format(picture, out)
     if costs.repeats < 1:
         raise InvalidInput("repeats", costs.repeats, "a whole number of at least 1")
-    link_bytes_per_s = costs.link_bytes_per_s()
+    if costs.link is not None and not 0 < costs.link < math.inf:
+        raise InvalidInput("link", costs.link, "gigabits a second, more than 0")
     is_auto, seconds = searches.workers == "auto", searches.seconds
     counts = [2**power for power in range(11)] if is_auto else read_counts(searches.workers, "workers")
     if seconds is not None and not 0 < seconds < math.inf:
         raise InvalidInput("seconds", seconds, "seconds, more than 0")
     seconds = seconds or (SECONDS if is_auto else math.inf)
+    request = SearchRequest(
+        game=game,
+        lanes=searches.lanes or max(counts),
+        simulations=searches.simulations,
+        rounds=searches.rounds,
+        batch=searches.batch,
+        playouts_per_leaf=searches.playouts_per_leaf,
+        seed=searches.seed,
+    )
     plan = PredictionPlan(
-        request=searches.request(game, max(counts)),
+        request=request,
         strategies=names,
         workers=counts,
         measured=[] if costs.measure == "none" else read_counts(costs.measure, "measure"),
         repeats=costs.repeats,
-        faults=faults.model(),
+        faults=FaultModel(
+            straggler_share=faults.stragglers,
+            straggler_factor=faults.straggler_factor,
+            failures_per_hour=faults.failures_per_hour,
+            restart_s=faults.restart,
+        ),
         costs_file=costs.costs,
         save_costs=costs.save_costs,
         seconds=seconds,
-        link_bytes_per_s=link_bytes_per_s,
+        link_bytes_per_s=None if costs.link is None else costs.link * 1e9 / 8,
     )
     searches_run = counted(len(names) * len(counts), "search", "searches")
     length = "which takes minutes" if math.isinf(seconds) else f"in about {in_minutes(seconds)}"

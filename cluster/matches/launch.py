@@ -24,7 +24,6 @@ from games.game import Game
 from games.user_games import read_text
 from search.players import player_of
 
-BEFORE_THE_MATCH = "banyan: interrupted before the match began"
 DEFAULT_GAMES = 100
 MAX_GAMES = 1_000_000
 MAX_ELO = 1000.0
@@ -56,7 +55,7 @@ def run_match(
     make_player: MakePlayer = player_of,
 ) -> int:
     """Play and print the standing; the exit status. Raises InvalidInput, UnitFailed, ConnectionError."""
-    with launch(output, BEFORE_THE_MATCH) as started:
+    with launch(output) as started:
         sprt = None if request.sprt is None else read_sprt(request.sprt)
         context, game = open_match(request, make_player)
         folders = () if out is None else (started.stack.enter_context(closing(MatchFolder(out, context))),)

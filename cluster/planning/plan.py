@@ -34,7 +34,6 @@ from search.request import SearchRequest
 
 MAX_EPISODES = 1_000_000
 MAX_STEPS = 2**31 - 1
-BEFORE_ANY = "banyan: interrupted before any episode was played"
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
 
     Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
-    with launch(output, BEFORE_ANY) as started:
+    with launch(output) as started:
         made = make_plan(request)
         jobset = started.stack.enter_context(made.opened(out))
         place = replace(place, executor=_executor_for(place.executor, place.address, request.episodes))

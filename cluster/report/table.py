@@ -1,13 +1,11 @@
-"""Tables of results: typed cells, renderers for the terminal, Markdown, HTML and CSV, and files.
+"""Tables of results: typed cells, renderers for the terminal, Markdown and HTML, and files of results.
 
-A cell is made by the function for its type: text, count, number, percent, rate, duration, verdict.
-It holds the text for people and the value for programs.
+A cell is made by the function for its type: text, count, number, percent, rate, duration.
 """
 
 from __future__ import annotations
 
-import csv as csv_writer
-import io
+import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,8 +33,6 @@ class Cell:
     """One field of a table."""
 
     text: str
-    value: Any = None
-    """The value for CSV."""
     tone: Tone = ""
 
 
@@ -64,15 +60,31 @@ class Table:
         self.rows.append([text(cell) if isinstance(cell, str) else cell for cell in cells])
 
     def __rich__(self) -> RichTable:
-        """The table as a console of rich prints it."""
-        return terminal(self)
+        """The table for a console: numbers are never wrapped, texts at the end of the line."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+        from rich.text import Text
 
-    @classmethod
-    def of_records(cls, records: Sequence[Mapping[str, Any]]) -> Table:
-        """One column for each key of the first record, with plain values."""
-        names = list(records[0]) if records else []
-        rows = [[plain(record[name]) for name in names] for record in records]
-        return cls([Column(name) for name in names], list(rows))
+        grid = RichTable(
+            box=SIMPLE_HEAD,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            title=Text(self.title) if self.title else None,
+            title_justify="left",
+            caption=Text(self.caption) if self.caption else None,
+            caption_justify="left",
+        )
+        for column in self.columns:
+            grid.add_column(
+                Text(column.name),
+                justify="right" if column.right else "left",
+                no_wrap=column.right and column.width is None,
+                overflow="fold",
+                width=column.width,
+            )
+        for row in self.rows:
+            grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
+        return grid
 
 
 def left(*names: str) -> list[Column]:
@@ -87,21 +99,12 @@ def right(*names: str) -> list[Column]:
 
 def text(content: str, tone: Tone = "") -> Cell:
     """Words."""
-    return Cell(content, content, tone)
-
-
-def plain(value: Any) -> Cell:
-    """A value without formatting. Elements of lists, names and values of objects are separated by blanks."""
-    if isinstance(value, Mapping):
-        return Cell(", ".join(f"{name} {each}" for name, each in value.items()), value)
-    if isinstance(value, list | tuple):
-        return Cell(" ".join(map(str, value)), value)
-    return Cell("" if value is None else str(value), value)
+    return Cell(content, tone)
 
 
 def count(number: float | None) -> Cell:
     """A whole number with thousands separators; empty for None."""
-    return Cell("", None) if number is None else Cell(words.count(number), number)
+    return Cell("" if number is None else words.count(number))
 
 
 def number(
@@ -110,16 +113,17 @@ def number(
     interval: Ends | None = None,
     half: float | None = None,
     unknown: str = "",
+    unit: str = "",
 ) -> Cell:
     """A number in a format of Python, or with three significant digits; its interval is in brackets.
 
     ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unknown``
-    is the text of None, and of an infinite value.
+    is the text of None, and of an infinite value; ``unit`` follows the number.
     """
     if value is None or not math.isfinite(value):
-        return Cell(unknown, None)
+        return Cell(unknown)
     beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
-    return Cell(_digits(value, form) + _brackets(interval, form) + beside, value)
+    return Cell(_digits(value, form) + unit + _brackets(interval, form) + beside)
 
 
 def percent(
@@ -131,58 +135,21 @@ def percent(
 ) -> Cell:
     """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
     if share is None:
-        return Cell("", None)
-    ends = None if interval is None else [None if end is None else 100 * end for end in interval]
-    form = f".{decimals}f"
-    beside = "" if half is None else f" ± {100 * half:{form}}"
-    return Cell(f"{100 * share:{'+' * signed}{form}} %{_brackets(ends, form)}{beside}", share)
+        return Cell("")
+    ends = interval and [None if end is None else 100 * end for end in interval]
+    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, half and 100 * half, unit=" %")
 
 
 def rate(per_s: float) -> Cell:
     """Events a second."""
-    return Cell(words.rate(per_s), per_s)
+    return Cell(words.rate(per_s))
 
 
 def duration(seconds: float) -> Cell:
     """A time as microseconds, milliseconds, seconds, minutes or hours."""
     if 0 < seconds < 0.1:
-        short = f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms"
-        return Cell(short, seconds)
-    return Cell(words.duration(seconds), seconds)
-
-
-def verdict(content: str, good: bool | None) -> Cell:
-    """The outcome of a comparison; ``good`` None: neither good nor bad."""
-    return Cell(content, content, "" if good is None else "good" if good else "bad")
-
-
-def terminal(table: Table, headings: bool = True) -> RichTable:
-    """The table for a rich console. Numbers are never wrapped; texts are wrapped at the end of the line."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    grid = RichTable(
-        box=SIMPLE_HEAD if headings else None,
-        show_header=headings,
-        pad_edge=False,
-        padding=(0, 1, 0, 0) if headings else (0, 2, 0, 0),
-        title=Text(table.title) if table.title else None,
-        title_justify="left",
-        caption=Text(table.caption) if table.caption else None,
-        caption_justify="left",
-    )
-    for column in table.columns:
-        grid.add_column(
-            Text(column.name),
-            justify="right" if column.right else "left",
-            no_wrap=column.right and column.width is None,
-            overflow="fold",
-            width=column.width,
-        )
-    for row in table.rows:
-        grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
-    return grid
+        return Cell(f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms")
+    return Cell(words.duration(seconds))
 
 
 def markdown(table: Table) -> list[str]:
@@ -208,19 +175,6 @@ def html(table: Table) -> str:
     return "\n".join([*lines, "</table></div>"])
 
 
-def csv(table: Table) -> str:
-    """Headings and rows; numbers are in full, lists and objects are text."""
-    out = io.StringIO()
-    writer = csv_writer.writer(out)
-    writer.writerow([_heading(column) for column in table.columns])
-    for row in table.rows:
-        cells = _whole(table, row)
-        writer.writerow(
-            [each.text if isinstance(each.value, Mapping | list | tuple) else each.value for each in cells]
-        )
-    return out.getvalue()
-
-
 def write_files(
     folder: Path,
     name: str,
@@ -238,9 +192,18 @@ def write_files(
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     paths[0].write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     with paths[1].open("w", newline="", encoding="utf-8") as file:
-        file.write(csv(Table.of_records(records)))
+        writer = csv.DictWriter(file, records[0] if records else ())
+        writer.writeheader()
+        writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)
     plot(paths[2])
     return paths
+
+
+def _plain(value: Any) -> Any:
+    """A value for CSV. Elements of lists, names and values of objects are separated by blanks."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _digits(value: float, form: str) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 import games
 from cluster.cli import run
 from cluster.lab.throughput.benchmark import OpenSpiel, Rates, benchmark, timed
-from cluster.lab.throughput.benchmark_report import blocks
+from cluster.lab.throughput.benchmark_report import tables
 from games.game import Game
 from tests.cluster.command import on_terminal
 
@@ -139,7 +139,7 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
     assert [row.get("against", {}).get("ratio") for row in rows] == [2.0, 2.0, None, None]
     assert rows[2]["against"] == {"name": "rival", "version": "1.2", "missing": "knows no stones"}
     printed = StringIO()
-    Console(width=80, file=printed).print(blocks(rows, 80))
+    Console(width=80, file=printed).print(*tables(rows))
     assert printed.getvalue().count("knows no stones") == 2
     assert rows[0]["against"]["name"] == "rival"
     assert rows[0]["against"]["version"] == "1.2"

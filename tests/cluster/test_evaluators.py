@@ -111,19 +111,6 @@ def test_workers_in_another_folder_find_what_lies_beside_the_file(
 
 
 @real_workers
-def test_a_network_in_torch_has_one_digest(two_workers: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    monkeypatch.chdir(ROOT / "cluster" / "lab" / "networks")
-    request = request_of("./gomoku_torch.py:device=cpu", simulations=500)
-    expected = inline_digest(request)
-    for workers in (1, 2):
-        search = open_search(request)
-        two_workers.use(workers)
-        two_workers.open(search.context)
-        assert Session(Coordinator(search, workers), two_workers).run().digest == expected
-
-
-@real_workers
 def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> None:
     request = request_of(HASHED, simulations=20_000)
     search = open_search(request)

@@ -18,7 +18,7 @@ from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.pictures import pictures_of
 from cluster.lab.sources.report import to_html, to_markdown
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
-from cluster.lab.sources.units import Run, Store, UnitDone, UnitWorker
+from cluster.lab.sources.units import Store, UnitWorker
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -84,19 +84,18 @@ figures = { "simulations, mean" = 10, "simulations, most" = 40 }
 TABLE = read("999/1", TEXT, "a source")
 
 
-def run_of(laboratory: Laboratory, store: Store) -> Run:
-    return Run(laboratory.needs, laboratory.keep_from(store), store)
+def laboratory_of(store: Store, scale: str = "quick", table: Table = TABLE) -> Laboratory:
+    return Laboratory([table], scale, 0, store)
 
 
 def measured(path: Path, scale: str = "quick", table: Table = TABLE) -> TableResult:
     """The table, run in this process."""
-    laboratory = Laboratory([table], scale)
     with Store(path) as store:
-        run = run_of(laboratory, store)
+        laboratory = laboratory_of(store, scale, table)
         executor = InlineExecutor(UnitWorker)
         executor.open(None)
-        drive(Jobset(run), executor)
-    return laboratory.result(table.name, run.kept, run.failures)
+        drive(Jobset(laboratory), executor)
+    return laboratory.result(table.name)
 
 
 def figures_of(result: TableResult) -> list[tuple[str, str, float]]:
@@ -106,10 +105,9 @@ def figures_of(result: TableResult) -> list[tuple[str, str, float]]:
 def test_every_table_can_be_read_and_every_row_be_made_at_every_scale() -> None:
     assert len(names()) > 20
     for scale in SCALES:
-        laboratory = Laboratory(map(load, names()), scale)
-        nothing = laboratory.keep_from(Store(Path("no-such")))
+        laboratory = Laboratory(map(load, names()), scale, 0, Store(Path("no-such")))
         for table in laboratory.tables:
-            for verdict in laboratory.result(table.name, nothing, {}).verdicts:
+            for verdict in laboratory.result(table.name).verdicts:
                 assert verdict.failure.endswith(" missing"), (
                     table.name,
                     verdict.row.name,
@@ -247,43 +245,41 @@ def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
 
 
 def test_rows_that_look_at_the_same_games_share_them() -> None:
-    laboratory = Laboratory([TABLE], "quick")
-    assert [need.units for need in laboratory.needs] == [6, 1, 2]
+    laboratory = laboratory_of(Store(Path("no-such")))
+    assert [need.units for need in laboratory.contexts.values()] == [6, 1, 2]
 
 
 def test_a_longer_experiment_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     measured(tmp_path)
     with Store(tmp_path) as store:
-        run = run_of(Laboratory([TABLE], "full"), store)
-        assert [unit.index for unit in run.missing()] == [6, 7, 8, 9]
+        assert [unit.index for unit in laboratory_of(store, "full").missing()] == [6, 7, 8, 9]
 
 
 def test_a_run_that_was_broken_off_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     whole = measured(tmp_path / "whole")
     broken = tmp_path / "broken"
-    laboratory = Laboratory([TABLE], "quick")
     with Store(broken) as store:
-        run = run_of(laboratory, store)
+        laboratory = laboratory_of(store)
         executor = InlineExecutor(UnitWorker)
         executor.open(None)
 
-        def stop(jobset: Jobset[Run]) -> None:
-            if run.done == 4:
+        def stop(jobset: Jobset[Laboratory]) -> None:
+            if laboratory.done == 4:
                 jobset.cancel()
                 jobset.check()
 
-        drive(Jobset(run), executor, (stop,))
-        assert run.done == 4
-        assert laboratory.left(run.kept, [TABLE.name])[:2] == (4, 9)
+        drive(Jobset(laboratory), executor, (stop,))
+        assert laboratory.done == 4
+        assert laboratory.left([TABLE.name])[:2] == (4, 9)
     # A process that dies may leave half a line behind.
     with next(broken.glob("matches/*/games.txt")).open("a") as file:
         file.write("game     tictac")
     with Store(broken) as store:
-        assert run_of(laboratory, store).units == 5
+        assert laboratory_of(store).units == 5
     again = measured(broken)
     assert figures_of(again)[:6] == figures_of(whole)[:6]
     with Store(broken) as store:
-        assert run_of(laboratory, store).finished
+        assert laboratory_of(store).finished
 
 
 def test_a_folder_that_is_written_to_is_refused(tmp_path: Path) -> None:
@@ -292,31 +288,28 @@ def test_a_folder_that_is_written_to_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_unit_that_is_always_lost_takes_down_its_row_only(tmp_path: Path) -> None:
-    laboratory = Laboratory([TABLE], "quick")
     with Store(tmp_path) as store:
-        run = run_of(laboratory, store)
-        jobset, worker = Jobset(run), UnitWorker()
+        laboratory = laboratory_of(store)
+        jobset, worker = Jobset(laboratory), UnitWorker()
         waiting = jobset.begin()
         while waiting:
             task = waiting.pop()
             if task.context == 1:
                 waiting += jobset.take(JobLost(task.index, "it died", task.context))
                 continue
-            done = JobDone(worker.run(laboratory.needs[task.context], task.job), task.context)
+            done = JobDone(worker.run(laboratory.contexts[task.context], task.job), task.context)
             # Twice: a worker that was given up may still answer.
             waiting += jobset.take(done) + jobset.take(done)
-    assert run.retried == MAX_ATTEMPTS - 1
+    assert laboratory.retried == MAX_ATTEMPTS - 1
     assert not jobset.contexts
-    result = laboratory.result(TABLE.name, run.kept, run.failures)
+    result = laboratory.result(TABLE.name)
     assert "it died" in {v.row.name: v.failure for v in result.verdicts}["a power"]
     assert figures_of(result)[:5] == figures_of(measured(tmp_path / "other"))[:5]
 
 
-def test_what_raises_takes_down_its_row_only() -> None:
-    laboratory = Laboratory([read("999/2", TEXT.replace("base = 10", "base = -1"), "a source")], "quick")
-    done = UnitWorker().run(laboratory.needs[1], 0)
-    assert isinstance(done, UnitDone)
-    assert done.error.startswith("ValueError")
+def test_what_raises_takes_down_its_row_only(tmp_path: Path) -> None:
+    result = measured(tmp_path, table=read("999/1", TEXT.replace("base = 10", "base = -1"), "a source"))
+    assert [each.failure[:10] for each in result.verdicts[3:]] == ["ValueError", ""]
 
 
 @pytest.mark.parametrize(
@@ -331,7 +324,7 @@ def test_what_raises_takes_down_its_row_only() -> None:
 )
 def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Laboratory([read("999/1", TEXT.replace(*change), "a source")], "quick")
+        laboratory_of(Store(Path("no-such")), table=read("999/1", TEXT.replace(*change), "a source"))
     assert says in caught.value.accepted
 
 

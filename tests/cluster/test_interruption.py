@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.launch import Output, launch
+from cluster.launch import BEFORE_ANY, Output, launch
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.processes import descendants, kill
 from tests.cluster.command import ROOT, start
@@ -222,16 +222,16 @@ def test_an_error_for_want_of_what_an_interruption_broke_off_is_the_interruption
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Callbacks of the compiler discard the exception, and what they were to make is missing later."""
-    with launch(Output(json=True, progress=False, colour=False), "before it began") as started:
+    with launch(Output(json=True, progress=False, colour=False)) as started:
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         raise RuntimeError("no compiled object yet")
-    assert (started.status, capsys.readouterr().err) == (INTERRUPTED, "before it began\n")
+    assert (started.status, capsys.readouterr().err) == (INTERRUPTED, f"{BEFORE_ANY}\n")
 
 
 def test_an_error_by_itself_is_an_error() -> None:
     with (
         pytest.raises(RuntimeError),
-        launch(Output(json=True, progress=False, colour=False), "before it began"),
+        launch(Output(json=True, progress=False, colour=False)),
     ):
         raise RuntimeError

@@ -131,7 +131,7 @@ def test_the_same_seed_predicts_the_same() -> None:
 def test_saturation_is_found_and_longer_jobs_help() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=64, simulations=512_000_000)
     costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)
-    rows = predict(request, costs, [1, 16, 256], report=lambda line: None)
+    rows = [*predict(request, costs, [1, 16, 256], report=lambda line: None)]
     assert [row.workers for row in rows] == [1, 16, 256]
     assert rows[0].efficiency > 0.95 > rows[2].efficiency
     assert saturation(rows) == 256
@@ -145,7 +145,7 @@ def test_speedups_have_one_base_which_is_the_rate_of_one_worker_alone() -> None:
     request = SearchRequest(game="tictactoe", strategy="root", lanes=64, simulations=64_000_000)
     # On two cores, a simulation takes twice as long while both are at work.
     costs = replace(FREE, crowded_simulation_s=2e-6, cores=2)
-    rows = predict(request, costs, [2, 64, 1], report=lambda line: None)
+    rows = [*predict(request, costs, [2, 64, 1], report=lambda line: None)]
     alone = rows[2]
     assert (alone.speedup, alone.efficiency) == (1.0, 1.0)
     for row in rows:
@@ -155,7 +155,7 @@ def test_speedups_have_one_base_which_is_the_rate_of_one_worker_alone() -> None:
         assert row.of_ceiling == pytest.approx(1.0, abs=0.01)
     assert rows[0].speedup == pytest.approx(1.0, abs=0.01)
     # A base that is not asked for is the same.
-    assert predict(request, costs, [64], report=lambda line: None)[0].speedup == rows[1].speedup
+    assert next(predict(request, costs, [64], report=lambda line: None)).speedup == rows[1].speedup
 
 
 def test_the_table_of_a_prediction_names_its_base_and_the_work_of_each_row() -> None:

@@ -21,10 +21,11 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.lab.predict.costs import Costs
@@ -55,6 +56,8 @@ LITTLE = Rows(4_096, 2_048)
 """Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
+CALLS = ("turn_s", "send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s", "latency_s")
+"""The fields of `Costs` for calls."""
 CALL_GAME = "tictactoe"
 PINGS = 200
 """Number of calls that measure the latency."""
@@ -113,65 +116,52 @@ def measure_costs(
     fast = calibration_request(SearchRequest(game=CALL_GAME, strategy="root", simulations=2**30))
     calls = time_calls(fast, executor)
     return {
-        strategy: _Calibration(replace(request, strategy=strategy), executor, report).measure(calls)
+        strategy: _measure(replace(request, strategy=strategy), executor, report, calls)
         for strategy in strategies
     }
 
 
-@dataclass(frozen=True)
-class _Calibration:
-    """The measurements of one strategy."""
-
-    request: SearchRequest
-    executor: RayExecutor
-    report: Callable[[str], None]
-
-    def say(self, what: str) -> None:
-        self.report(f"{self.request.strategy}: {what}")
-
-    def measure(self, calls: CallCosts) -> Costs:
-        """Measure all costs; ``calls``: costs of calls, which do not depend on the strategy."""
-        cores = len(os.sched_getaffinity(0))
-        small = calibration_request(self.request)
-        self.say("each step of a search")
-        costs = replace(time_steps(small), cores=cores, **asdict(calls))
-        if not waits(costs):
-            self.say(f"one process, then {cores} at a time")
-            costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
-        kind = STRATEGY_CLASSES[self.request.strategy]
-        if kind.by_rounds:
-            self.say("the cost of a snapshot, and its part that depends on the size")
-            return _by_size(small, self.executor, _time_snapshots(small, self.executor, costs))
-        if kind.by_leaves:
-            return self._leaf(small, costs)
+def _measure(
+    request: SearchRequest, executor: RayExecutor, report: Callable[[str], None], calls: dict[str, Any]
+) -> Costs:
+    """Measure all costs of one strategy; ``calls``: those of calls, which do not depend on it."""
+    cores = len(os.sched_getaffinity(0))
+    small = calibration_request(request)
+    name, kind = request.strategy, STRATEGY_CLASSES[request.strategy]
+    report(f"{name}: each step of a search")
+    costs = replace(time_steps(small), cores=cores, **calls)
+    if not waits(costs):
+        report(f"{name}: one process, then {cores} at a time")
+        costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
+    if kind.by_rounds:
+        report(f"{name}: the cost of a snapshot, and its part that depends on the size")
+        return _by_size(small, executor, _time_snapshots(small, executor, costs))
+    if not kind.by_leaves:
         return costs
-
-    def _leaf(self, small: SearchRequest, costs: Costs) -> Costs:
-        """Complete the costs for strategy leaf: batches, and many workers if simulations wait."""
-        self.say("what a batch costs")
-        ran = timed_run(small, self.executor)
-        per_call_s = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
-        longer = _size(self.request) / _size(small)
-        costs = replace(
-            costs,
-            turn_s=max(costs.turn_s, per_call_s - costs.send_s - costs.receive_s),
-            make_s=costs.make_s * longer,
-            absorb_s=costs.absorb_s * longer,
-        )
-        if not waits(costs):
-            return costs
-        self.say("calls of many that wait")
-        run = partial(timed_run, executor=self.executor)
-        costs = waiting_costs(costs, ran, run, time_steps(STREAM))
-        self.executor.use(MAX_LANES)
-        workers = self.executor.num_workers
-        if workers <= 2 * costs.cores:
-            return costs
-        self.say(f"{counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
-        crowd = crowd_request(small, costs, workers)
-        # The first run is for warming up: its processes have just been started.
-        factors = [together(costs, run(crowd, workers=workers)) for _ in range(1 + REPEATS)]
-        return replace(costs, together=min(factors[1:]))
+    report(f"{name}: what a batch costs")
+    ran = timed_run(small, executor)
+    per_call_s = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
+    longer = _size(request) / _size(small)
+    costs = replace(
+        costs,
+        turn_s=max(costs.turn_s, per_call_s - costs.send_s - costs.receive_s),
+        make_s=costs.make_s * longer,
+        absorb_s=costs.absorb_s * longer,
+    )
+    if not waits(costs):
+        return costs
+    report(f"{name}: calls of many that wait")
+    run = partial(timed_run, executor=executor)
+    costs = waiting_costs(costs, ran, run, time_steps(STREAM))
+    executor.use(MAX_LANES)
+    workers = executor.num_workers
+    if workers <= 2 * costs.cores:
+        return costs
+    report(f"{name}: {counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
+    crowd = crowd_request(small, costs, workers)
+    # The first run is for warming up: its processes have just been started.
+    factors = [together(costs, run(crowd, workers=workers)) for _ in range(1 + REPEATS)]
+    return replace(costs, together=min(factors[1:]))
 
 
 def steps_of(request: SearchRequest, costs: Costs) -> Costs:
@@ -203,7 +193,8 @@ def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Cos
     """The costs (of this request), completed by the costs of a row and of a byte of its messages."""
     rows = time_steps(request, Rows(increments=LITTLE.increments))
     bytes_ = Rows(snapshot=LITTLE.snapshot)
-    less = _time_snapshots(request, executor, _with_calls(time_steps(request, bytes_), costs), bytes_)
+    calls = {name: getattr(costs, name) for name in CALLS}
+    less = _time_snapshots(request, executor, replace(time_steps(request, bytes_), **calls), bytes_)
     return replace(
         costs,
         row_s=slope(costs, rows, "absorb_s", "increment_rows"),
@@ -229,18 +220,10 @@ def _size(request: SearchRequest) -> int:
     return plan_search(request, games.load(request.game)).size(0)
 
 
-def _with_calls(steps: Costs, costs: Costs) -> Costs:
-    """The costs of steps, with the costs of calls from ``costs``."""
-    return replace(steps, **{each.name: getattr(costs, each.name) for each in fields(CallCosts)})
-
-
 def _crowding(request: SearchRequest, cores: int) -> float:
     """Factor by which a simulation takes longer while all cores are busy."""
-    ceiling = Ceiling(request, cores)
-    try:
+    with closing(Ceiling(request, cores)) as ceiling:
         rates = [(ceiling.measure(1), ceiling.measure(cores)) for _ in range(REPEATS)]
-    finally:
-        ceiling.close()
     alone, together = max(one for one, _ in rates), max(all_at_once for _, all_at_once in rates)
     return max(1.0, cores * alone / together)
 
@@ -260,21 +243,9 @@ def _time_snapshots(
     return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
 
 
-@dataclass(frozen=True)
-class CallCosts:
-    """The fields of `Costs` for calls."""
-
-    turn_s: float
-    send_s: float
-    receive_s: float
-    beside_call_s: float
-    call_job_s: float
-    worker_call_s: float
-    latency_s: float
-
-
-def time_calls(request: SearchRequest, executor: RayExecutor) -> CallCosts:
-    """Measure the costs of calls, partly by ``request``: a search of a fast game with strategy root."""
+def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
+    """Measure the costs of calls, by the CALLS of `Costs`, partly by ``request``: a search of a fast game
+    with strategy root."""
     steps = time_steps(request)
     # A first search for warming up.
     timed_run(replace(request, simulations=max(request.lanes, (request.simulations or 1) // 8)), executor)
@@ -286,17 +257,14 @@ def time_calls(request: SearchRequest, executor: RayExecutor) -> CallCosts:
     send_s, receive_s = _time_burst(executor)
     there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
     further = crowd.jobs - crowd.calls
-    return CallCosts(
-        turn_s=max(0.0, call_s - send_s - receive_s),
-        send_s=send_s,
-        receive_s=receive_s,
-        beside_call_s=max(0.0, ran.process_s - ran.thread_s) / ran.calls,
-        call_job_s=max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s)) / further
-        if further
-        else 0.0,
-        worker_call_s=max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
-        latency_s=max(0.0, there_and_back_s - call_s),
-    )
+    turn_s = max(0.0, call_s - send_s - receive_s)
+    beside_call_s = max(0.0, ran.process_s - ran.thread_s) / ran.calls
+    own_s = max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s))
+    call_job_s = own_s / further if further else 0.0
+    worker_call_s = max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls
+    latency_s = max(0.0, there_and_back_s - call_s)
+    values = (turn_s, send_s, receive_s, beside_call_s, call_job_s, worker_call_s, latency_s)
+    return dict(zip(CALLS, values, strict=True))
 
 
 def _time_burst(executor: RayExecutor) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import games
 from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs, steps_of
 from cluster.lab.predict.costs import Costs, FaultModel, read_costs, write_costs
-from cluster.lab.predict.prediction import Change, Check, Predicted, check, predictions, try_changes
+from cluster.lab.predict.prediction import Change, Check, Predicted, check, predict, try_changes
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance, warn_of_others
@@ -145,7 +145,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         begun_s = time.monotonic()
         until_s = begun_s + (end_s - begun_s) / (len(plan.strategies) - index)
         found: list[Predicted] = []
-        for row in predictions(requests[strategy], costs[strategy], order, plan.faults, timed):
+        for row in predict(requests[strategy], costs[strategy], order, plan.faults, timed):
             found.append(row)
             if row.workers == order[0]:
                 if time.monotonic() < end_s:

@@ -76,20 +76,9 @@ class Predicted:
 def predict(
     request: SearchRequest,
     costs: Costs,
-    workers: Sequence[int],
+    workers: Iterable[int],
     faults: FaultModel | None = None,
     report: Callable[[str], None] = print,
-) -> list[Predicted]:
-    """Predict the request for each number of workers; see `predictions`."""
-    return list(predictions(request, costs, workers, faults, report))
-
-
-def predictions(
-    request: SearchRequest,
-    costs: Costs,
-    workers: Iterable[int],
-    faults: FaultModel | None,
-    report: Callable[[str], None],
 ) -> Iterator[Predicted]:
     """Predict the request (with a budget in simulations) for each number of workers, one after the other.
 
@@ -100,7 +89,15 @@ def predictions(
     part = _part(request, faults)
     alone = _simulate_on(costs.cores, part, costs, 1, faults)
     for n in workers:
-        row = _row(request, alone if n == 1 else _simulate(part, costs, n, faults), alone)
+        found = alone if n == 1 else _simulate(part, costs, n, faults)
+        speedup = found.simulations_per_s / alone.simulations_per_s
+        row = replace(
+            found,
+            simulations=request.simulations or 0,
+            simulations_per_s=round(found.simulations_per_s, 1),
+            speedup=round(speedup, 3),
+            efficiency=round(speedup / n, 4),
+        )
         report(
             f"{request.strategy} on {counted(n, 'worker')}: {row.simulations_per_s:,.0f} simulations/s, "
             f"the coordinator {row.coordinator_busy:.0%} busy"
@@ -135,22 +132,7 @@ def for_request(costs: Costs, request: SearchRequest) -> Costs:
     return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
 
 
-@dataclass(frozen=True)
-class _Simulated:
-    """A search on ``workers`` workers with a virtual clock."""
-
-    workers: int
-    result: SearchResult
-    simulations_per_s: float
-    one_per_s: float
-    """Simulations/s of a worker that never waits, with equally many busy cores."""
-    job_size: int
-    """Simulations of a job."""
-    coordinator_busy: float
-    spent: dict[str, float]
-
-
-def _simulate(request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None) -> _Simulated:
+def _simulate(request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None) -> Predicted:
     """Simulate a search: on the measured machine, if that many busy workers fit on it."""
     cores = costs.cores if workers * costs.job_cpu_share <= costs.cores else None
     return _simulate_on(cores, request, costs, workers, faults)
@@ -158,19 +140,27 @@ def _simulate(request: SearchRequest, costs: Costs, workers: int, faults: FaultM
 
 def _simulate_on(
     cores: int | None, request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None = None
-) -> _Simulated:
+) -> Predicted:
+    """Simulate a search; its rate is not rounded, and beside itself its speedup is 1."""
     search = open_null(request)
     executor = SimulatedExecutor(
         workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
     )
     result = _run(search, executor, workers, executor.clock)
-    return _Simulated(
+    per_s, one_per_s = result.simulations / result.elapsed_s, 1.0 / executor.simulation_s
+    return Predicted(
+        game=result.game,
+        strategy=request.strategy,
+        lanes=request.lanes,
         workers=workers,
-        result=result,
-        simulations_per_s=result.simulations / result.elapsed_s,
-        one_per_s=1.0 / executor.simulation_s,
-        job_size=search.plan.size(0),
-        coordinator_busy=executor.coordinator_s / result.elapsed_s,
+        simulations=result.simulations,
+        simulations_per_s=per_s,
+        speedup=1.0,
+        efficiency=1.0 / workers,
+        of_ceiling=round(per_s / one_per_s / workers, 4),
+        coordinator_busy=round(executor.coordinator_s / result.elapsed_s, 4),
+        job_s=round(search.plan.size(0) / one_per_s, 5),
+        jobs_retried=result.jobs_retried,
         spent=executor.time.shares(workers * result.elapsed_s),
     )
 
@@ -179,25 +169,6 @@ def _run(search: Search, executor: Executor, workers: int, clock: Callable[[], f
     executor.use(workers)
     executor.open(search.context)
     return Session(Coordinator(search, workers, clock), executor, clock).run()
-
-
-def _row(request: SearchRequest, found: _Simulated, alone: _Simulated) -> Predicted:
-    speedup = found.simulations_per_s / alone.simulations_per_s
-    return Predicted(
-        game=found.result.game,
-        strategy=request.strategy,
-        lanes=request.lanes,
-        workers=found.workers,
-        simulations=request.simulations or 0,
-        simulations_per_s=round(found.simulations_per_s, 1),
-        speedup=round(speedup, 3),
-        efficiency=round(speedup / found.workers, 4),
-        of_ceiling=round(found.simulations_per_s / found.one_per_s / found.workers, 4),
-        coordinator_busy=round(found.coordinator_busy, 4),
-        job_s=round(found.job_size / found.one_per_s, 5),
-        jobs_retried=found.result.jobs_retried,
-        spent=found.spent,
-    )
 
 
 def saturation(rows: Sequence[Predicted]) -> int | None:
@@ -243,7 +214,7 @@ def check(
                 strategy=request.strategy,
                 lanes=request.lanes,
                 workers=n,
-                simulations=simulated.result.simulations,
+                simulations=simulated.simulations,
                 measured_per_s=round(measured, 1),
                 spread=(round(rates[0], 1), round(rates[-1], 1)),
                 predicted_per_s=predicted,

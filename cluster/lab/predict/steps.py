@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -204,14 +203,14 @@ def timed_run(
     executor.open(search.context)
     calls, busy_s = executor.dispatcher.calls, executor.workers[0].busy_s
     coordinator = Coordinator(search, workers)
-    thread_s, process_s = time.thread_time(), _process_s()
+    thread_s, process_s = time.thread_time(), time.process_time()
     worker_cpu_s = cpu_seconds(executor.worker_pids())
     result = Session(coordinator, executor).run()
     jobs = coordinator.counters.jobs_done
     return Ran(
         elapsed_s=result.elapsed_s,
         thread_s=time.thread_time() - thread_s,
-        process_s=_process_s() - process_s,
+        process_s=time.process_time() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
         worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
         jobs=jobs,
@@ -230,8 +229,3 @@ def cpu_seconds(pids: Sequence[int]) -> float:
             continue
         ticks += int(fields[11]) + int(fields[12])
     return ticks / _TICKS_PER_S
-
-
-def _process_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime

@@ -118,9 +118,8 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
     """The page, from results that are in the store. ``pictures``: by the name of a table."""
     data = read()
     needed = {name for claim in data["claims"] for name in tables_of(claim)}
-    laboratory = Laboratory(map(load, filter(needed.__contains__, names())), scale, seed)
-    kept = laboratory.keep_from(store)
-    results = {each.name: laboratory.result(each.name, kept, {}).verdicts for each in laboratory.tables}
+    laboratory = Laboratory(map(load, filter(needed.__contains__, names())), scale, seed, store)
+    results = {each.name: laboratory.result(each.name).verdicts for each in laboratory.tables}
     judged = [(claim, figures_of(claim, results)) for claim in data["claims"]]
     verdicts = [verdict_of(*each) for each in judged]
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())

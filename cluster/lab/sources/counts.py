@@ -10,7 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import games
@@ -125,9 +125,8 @@ class Opponents:
     game: Game
     player: Player
     seed: int
-
-    def __post_init__(self) -> None:
-        self.answers: dict[bytes, int] = {}
+    answers: dict[bytes, int] = field(default_factory=dict)
+    """The player's moves by position."""
 
     def lines(self, state: State, side: int) -> Counter[int]:
         """Counts of the results of all lines from ``state``: 1, 0 or -1 from the player's viewpoint."""

@@ -11,7 +11,7 @@ from typing import Any
 from cluster.front_door.placement import Placement
 from cluster.lab.sources import claims, report
 from cluster.lab.sources.table import SCALES, load, names
-from cluster.lab.sources.units import Run, Store, UnitWorker
+from cluster.lab.sources.units import Store, UnitWorker
 from cluster.lab.sources.verdict import Laboratory, Study, judge
 from cluster.launch import Launch, Output, launch
 from cluster.report.table import Column, Table, right, text
@@ -21,10 +21,9 @@ from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
 
 LISTED = ("quick", "full")
+"""Scales of the list of tables."""
 NAMED = 46
 """Columns of a table's name in the list, which is then less than 100 columns wide."""
-"""Scales of the list of tables."""
-BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
 FAILED = 1
@@ -64,15 +63,13 @@ def chosen(words: Sequence[str]) -> tuple[str, ...]:
 
 def print_list(out: Path, seed: int, output: Output) -> None:
     """Print all tables with the numbers of done units and the CPU time of the others, as a table or JSON."""
-    store = Store(out)
-    laboratories = {scale: Laboratory(map(load, names()), scale, seed) for scale in LISTED}
-    kept = {scale: laboratory.keep_from(store) for scale, laboratory in laboratories.items()}
+    laboratories = {scale: Laboratory(map(load, names()), scale, seed, Store(out)) for scale in LISTED}
     found: list[dict[str, Any]] = []
     shown = Table([Column("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
     for table in map(load, names()):
         if not found or table.source != found[-1]["source"]:
             shown.add(text(table.source, "dim"))
-        scales = {scale: laboratories[scale].left(kept[scale], [table.name]) for scale in LISTED}
+        scales = {scale: laboratories[scale].left([table.name]) for scale in LISTED}
         found.append({"table": table.name, "title": table.title, "source": table.source})
         found[-1] |= {scale: each._asdict() for scale, each in scales.items()}
         cells = [(f"{each.done:,} of {each.units:,}", each.time) for each in scales.values()]
@@ -80,7 +77,7 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     if output.json:
         terminal.print_json(found)
         return
-    shown.add("all", *chain(*(("", laboratories[scale].left(kept[scale]).time) for scale in LISTED)))
+    shown.add("all", *chain(*(("", laboratories[scale].left().time) for scale in LISTED)))
     console = terminal.stdout_console(output.colour)
     console.print(shown)
     said = f"Games and counts that are done, in {out}. banyan experiment TABLE runs the others."
@@ -100,17 +97,15 @@ def run_experiments(
     """
     for path in reports:
         report.check(path)
-    laboratory = Laboratory(map(load, request.tables), request.scale, request.seed)
-    with launch(output, BEFORE_ANY) as started:
+    with launch(output) as started:
         store = started.stack.enter_context(Store(out))
-        run = Run(laboratory.needs, laboratory.keep_from(store), store)
-        jobset = Jobset(run)
-        if run.units:
-            todo = laboratory.left(run.kept)
-            started.say(f"{counted(run.units, *UNITS)} to run: {todo.time} of CPU time")
-        studies = _run_tables(request, laboratory, jobset, started, place, output)
+        laboratory = Laboratory(map(load, request.tables), request.scale, request.seed, store)
+        jobset = Jobset(laboratory)
+        if laboratory.units:
+            started.say(f"{counted(laboratory.units, *UNITS)} to run: {laboratory.left().time} of CPU time")
+        studies = _run_tables(request, jobset, started, place, output)
         if jobset.cancelled:
-            left = counted(run.units - run.done, *UNITS)
+            left = counted(laboratory.units - laboratory.done, *UNITS)
             started.say(
                 f"interrupted with {left} left; finished ones are kept in {out}, and the "
                 "same command continues from there"
@@ -134,19 +129,18 @@ def run_experiments(
     for path in reports:
         report.write(path, parts)
         started.say(f"wrote {path}")
-    return FAILED if run.failures else 0
+    return FAILED if laboratory.failures else 0
 
 
 def _run_tables(
     request: ExperimentRequest,
-    laboratory: Laboratory,
-    jobset: Jobset[Run],
+    jobset: Jobset[Laboratory],
     started: Launch,
     place: Placement,
     output: Output,
 ) -> list[Study]:
     """Run units and return the studies; each is printed once its tables and those before it are complete."""
-    run = jobset.units
+    laboratory = jobset.units
     console = terminal.stdout_console(output.colour)
     waiting = list(request.tables)
     studies: list[Study] = []
@@ -154,33 +148,34 @@ def _run_tables(
     first: tuple[float, float] | None = None
     """Seconds and CPU seconds at the first look after a unit was done, before which kernels are compiled."""
 
-    def in_short(_: Run) -> list[str]:
+    def in_short(_: Laboratory) -> list[str]:
         """What is done, in a few words."""
-        parts = [f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}"]
-        left = laboratory.left(run.kept)
+        parts = [f"{doing}: {terminal.count(laboratory.done)} of {counted(laboratory.units, *UNITS)}"]
+        left = laboratory.left()
         nonlocal first
-        if run.done and first is None:
-            first = jobset.elapsed_s, run.spent_s
-        if first is not None and left.complete and run.spent_s > first[1]:
-            left_s = left.cpu_s * (jobset.elapsed_s - first[0]) / (run.spent_s - first[1])
+        spent_s = laboratory.spent_s
+        if laboratory.done and first is None:
+            first = jobset.elapsed_s, spent_s
+        if first is not None and left.complete and spent_s > first[1]:
+            left_s = left.cpu_s * (jobset.elapsed_s - first[0]) / (spent_s - first[1])
             parts.append(f"some {terminal.duration(left_s)} left")
         return parts
 
-    def take_whole(_: Jobset[Run]) -> None:
+    def take_whole(_: Jobset[Laboratory]) -> None:
         nonlocal doing
         while waiting:
             source = waiting[0].partition("/")[0]
             own = [name for name in waiting if name.partition("/")[0] == source]
-            doing = next((name for name in own if any(map(run.left, laboratory.places(name)))), "")
+            doing = next((name for name in own if not laboratory.is_whole(name)), "")
             if doing:
                 break
-            studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
+            studies.extend(judge(list(map(laboratory.result, own))))
             del waiting[: len(own)]
             if not output.json:
                 report.show(report.of_study(studies[-1], {}), console)
 
     take_whole(jobset)
-    if not run.finished:
+    if not laboratory.finished:
         progress = started.units_progress(in_short)
         started.run_units(place, jobset, UnitWorker, progress, UNIT_TIMEOUT_S, (take_whole,))
     return studies

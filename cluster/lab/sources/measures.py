@@ -87,7 +87,7 @@ def names() -> list[str]:
 
 def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
     """The unit of results is a pair (by the sum of both results), a game, or a game of A on one side."""
-    records = {number: kept.records[number] for number in range(need.units)}
+    records = {number: kept.units[number] for number in range(need.units)}
     unit = row.details.get("unit", PAIRS) if row.measure == RESULTS else "games"
     standing = Standing(records, "margins" if unit == PAIRS else "wins")
     tallies = {
@@ -114,7 +114,7 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
 
 def _of_count(kept: Kept) -> Measured:
     """Exact figures; a counted standard deviation gives the error of the source's sample."""
-    found = kept.found[0]
+    found = kept.units[0]
     exact = {
         name: replace(Estimate.exact(value), spread=found.get(f"{name}, deviation", 0.0))
         for name, value in found.items()
@@ -125,8 +125,8 @@ def _of_count(kept: Kept) -> Measured:
 def _of_samples(need: CountNeed, kept: Kept) -> Measured:
     """Means of all observations, with intervals over units: observations of one game are not independent."""
     estimates = {}
-    for name in kept.found[0]:
-        units = [list(map(float, kept.found[number][name])) for number in range(need.units)]
+    for name in kept.units[0]:
+        units = [list(map(float, kept.units[number][name])) for number in range(need.units)]
         values = [value for unit in units for value in unit]
         estimates[f"{name}, mean"] = Estimate.of_groups(units, name)
         for what, of in _OF_SAMPLES.items():

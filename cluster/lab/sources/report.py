@@ -32,13 +32,11 @@ from cluster.lab.sources.verdict import (
     figure_text,
 )
 from cluster.report.machine import machine
-from cluster.report.table import Table, html, left, markdown, right, verdict
+from cluster.report.table import Table, Tone, html, left, markdown, right
+from cluster.report.table import text as cell
 from cluster.system import terminal
 from cluster.system.kept_folder import replace_text
 from games.errors import InvalidInput, counted
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +66,7 @@ WIDEST = 5.0
 """Width of an interval, as a multiple of its figure, above which it is not shown."""
 FEWEST = 2
 """Number of observations up to which an interval is not shown."""
+TONES: Mapping[str, Tone] = {AGREES: "good", DIFFERS: "bad"}
 MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
 
@@ -292,10 +291,10 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
         ]
         if each.outcome == AGREES and columns[0] == columns[1]:
             columns[1] = "equal"
-        good = {AGREES: True, DIFFERS: False}.get(each.outcome)
+        tone = TONES.get(each.outcome, "")
         name = f"{each.row.name} ({','.join(marks)})" if marks else each.row.name
         games = [_games(each, unit)] * len(played)
-        found.add(name, *games, *columns[not stated :], *[verdict(_outcome(each), good)] * len(tested))
+        found.add(name, *games, *columns[not stated :], *[cell(_outcome(each), tone)] * len(tested))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -20,8 +20,10 @@ from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
 from cluster.lab.sources.table import OUTCOMES, Row, Table, names
-from cluster.lab.sources.units import Kept, Need, Store, need_of
+from cluster.lab.sources.units import Need, Store, need_of
 from cluster.matches.statistics import freeman_halton, holm
+from cluster.runtime.jobset import Unit, UnitDone, Units
+from cluster.runtime.tasks import Task
 from cluster.system.terminal import duration
 from games.errors import InvalidInput, counted
 
@@ -296,25 +298,39 @@ class Left(NamedTuple):
         return duration(self.cpu_s)
 
 
-class Laboratory:
-    """Tables at one scale. Rows that need equal games share them."""
+class Laboratory(Units):
+    """Tables at one scale, and the units that their rows need; rows that need equal games share them.
 
-    def __init__(self, tables: Iterable[Table], scale: str, seed: int = 0) -> None:
+    Stored units are not run again. A unit that fails makes only the rows fail that need it.
+    """
+
+    def __init__(self, tables: Iterable[Table], scale: str, seed: int, store: Store) -> None:
         """Raises InvalidInput (measure). If a row's game or player cannot be created, only that row fails."""
         self.scale = scale
         self.tables = list(tables)
-        self.needs: list[Need] = []
+        self.contexts: dict[int, Need] = {}
         """The needs of all tables, without duplicates."""
+        self.failures: dict[int, str] = {}
+        """Reasons of failed needs, by their keys in `contexts`."""
+        self.spent_s = 0.0
+        """CPU seconds of the units of this run that are done."""
+        self._store = store
         self._places: dict[str, int] = {}
         self._costs: dict[int, float] = {}
-        """CPU seconds of a unit as tables state them, by index in `needs`; of single counts, 0 otherwise."""
-        self._failures: dict[tuple[str, int], str] = {}
+        """CPU seconds of a unit as tables state them, by key in `contexts`; of single counts, 0 otherwise."""
+        self._refused: dict[tuple[str, int], str] = {}
+        """By table name and row index, why a row has no need."""
         self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
-        """By table name and row index: the index in `needs`, and the row's own need, which may have fewer
+        """By table name and row index: the key in `contexts`, and the row's own need, which may have fewer
         units."""
         for table in self.tables:
             for number, row in enumerate(table.rows_at[scale]):
                 self._add(table.name, number, row, seed)
+        self.kept = {place: store.read(need) for place, need in self.contexts.items()}
+        """The stored units of all needs."""
+        self._left = {place: len(self.kept[place].missing(need)) for place, need in self.contexts.items()}
+        self.units = sum(self._left.values())
+        """Number of units of this run."""
 
     def _add(self, table: str, number: int, row: Row, seed: int) -> None:
         if row.measure not in measures():
@@ -323,52 +339,81 @@ class Laboratory:
             need = need_of(row, seed)
         except InvalidInput as error:
             text = f"{error.field} {error.value} is not accepted: expected {error.accepted}"
-            self._failures[table, number] = text
+            self._refused[table, number] = text
             return
-        place = self._places.setdefault(need.key, len(self.needs))
-        if place == len(self.needs):
-            self.needs.append(need)
-        elif self.needs[place].units < need.units:
-            self.needs[place] = need
+        place = self._places.setdefault(need.key, len(self._places))
+        if place not in self.contexts or self.contexts[place].units < need.units:
+            self.contexts[place] = need
         self._of_rows[table, number] = place, need
         if row.cpu_s is not None or need.units == 1:
             self._costs[place] = row.cpu_s or 0.0
 
-    def keep_from(self, store: Store) -> dict[int, Kept]:
-        """The stored units of all needs, by index in `needs`."""
-        return {place: store.read(need) for place, need in enumerate(self.needs)}
+    @property
+    def done(self) -> int:
+        """Number of finished units of this run."""
+        return self.units - sum(self._left.values())
 
-    def left(self, kept: Mapping[int, Kept], tables: Collection[str] = ()) -> Left:
-        """What is done and left of some tables, or of all; units that rows share count once."""
-        places = set().union(*map(self.places, tables)) if tables else range(len(self.needs))
-        missing = {place: len(kept[place].missing(self.needs[place])) for place in places}
-        costs = [
-            (number, kept[place].unit_cpu_s or self._costs.get(place)) for place, number in missing.items()
+    @property
+    def finished(self) -> bool:
+        return super().finished or not any(self._left.values())
+
+    def missing(self) -> list[Task]:
+        """Tasks of missing units, in the order of needs. Units are never bundled: their durations differ."""
+        return [
+            Task(number, Unit(number), work=0, context=place)
+            for place, need in self.contexts.items()
+            for number in self.kept[place].missing(need)
         ]
-        units = sum(self.needs[place].units for place in places)
+
+    def take(self, context: int, result: UnitDone) -> None:
+        """Store the result of a unit."""
+        found, cpu_s = result.found
+        self._left[context] -= 1
+        self.kept[context].units[result.index] = found
+        self.kept[context].cpu_s += cpu_s
+        self.spent_s += cpu_s
+        self._store.add(self.contexts[context], result.index, found, cpu_s)
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
+        """Note that a unit raised, or its result could not be sent: its need has failed."""
+        self._left[context] -= 1
+        self.failures.setdefault(context, error)
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """Note that a unit was lost too often: its need has failed."""
+        self.fail(context, index, reason)
+
+    def is_whole(self, table: str) -> bool:
+        """Whether each need of a table is done or has failed."""
+        return not any(self._left[place] for place in self._needs_of(table) - self.failures.keys())
+
+    def left(self, tables: Collection[str] = ()) -> Left:
+        """What is done and left of some tables, or of all; units that rows share count once."""
+        places = set().union(*map(self._needs_of, tables)) if tables else self.contexts
+        missing = {place: len(self.kept[place].missing(self.contexts[place])) for place in places}
+        costs = [
+            (number, self.kept[place].unit_cpu_s or self._costs.get(place))
+            for place, number in missing.items()
+        ]
+        units = sum(self.contexts[place].units for place in places)
         cpu_s = sum(number * (cost or 0.0) for number, cost in costs)
         complete = all(cost is not None for number, cost in costs if number)
         return Left(units - sum(missing.values()), units, cpu_s, complete)
 
-    def places(self, name: str) -> set[int]:
-        """Indices of the needs of a table."""
+    def _needs_of(self, name: str) -> set[int]:
         return {place for (table, _), (place, _) in self._of_rows.items() if table == name}
 
-    def result(self, name: str, kept: Mapping[int, Kept], failures: Mapping[int, str]) -> TableResult:
-        """The verdicts of a table. Rows with missing units count as not run.
-
-        ``failures``: reasons by index of need.
-        """
+    def result(self, name: str) -> TableResult:
+        """The verdicts of a table. Rows with missing units count as not run."""
         table = next(table for table in self.tables if table.name == name)
         verdicts = []
         for number, row in enumerate(table.rows_at[self.scale]):
-            failure = self._failures.get((name, number), "")
+            measured, failure = None, self._refused.get((name, number), "")
             if not failure:
                 place, need = self._of_rows[name, number]
-                missing = kept[place].missing(need)
+                missing = self.kept[place].missing(need)
                 lost = counted(len(missing), "unit is missing", "units are missing") if missing else ""
-                failure = failures.get(place, lost)
-            verdicts.append(
-                Verdict(row, failure=failure) if failure else Verdict(row, measure(row, need, kept[place]))
-            )
+                failure = self.failures.get(place, lost)
+                measured = None if failure else measure(row, need, self.kept[place])
+            verdicts.append(Verdict(row, measured, failure))
         return TableResult(table, self.scale, tuple(verdicts))

@@ -61,8 +61,6 @@ Floats = npt.NDArray[np.float64]
 class ByValues:
     """The judge: lets all searches move in the same positions."""
 
-    before = "banyan: interrupted before any move was made"
-    """Printed if the command is interrupted before there is a result."""
     make_worker = MoveWorker
 
     def __init__(self, searches: Searches) -> None:

@@ -92,8 +92,6 @@ class Meeting:
 class ByGames:
     """The judge: plays the matches of a plan."""
 
-    before = "banyan: interrupted before the games began"
-    """Printed if the command is interrupted before there is a result."""
     make_worker = MatchWorker
 
     def __init__(self, searches: Searches, costs: Path | None = None) -> None:

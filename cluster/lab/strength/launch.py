@@ -40,7 +40,7 @@ def run_strength(
     is_exact = request.judge == EXACT
     if is_exact and costs is not None:
         raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
-    with launch(output, ByValues.before if is_exact else ByGames.before) as started:
+    with launch(output) as started:
         searches = searches_of(request)
         judge = ByValues(searches) if is_exact else ByGames(searches, costs)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)

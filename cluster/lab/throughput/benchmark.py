@@ -40,19 +40,6 @@ Searcher = Callable[[], int]
 """Runs a search from the start position; returns its number of simulations."""
 
 
-class Rival(Protocol):
-    """Another search program, measured on one core in the same run."""
-
-    name: str
-    version: str
-
-    def searcher(self, game: Game, simulations: int, exploration: float, seed: int) -> Searcher | str:
-        """A function that runs a search of this size; or a text that says why the program makes none.
-
-        ``exploration`` is C in Q + C sqrt(ln N / n) with Q in [-1, 1].
-        """
-
-
 class OpenSpiel:
     """`pyspiel.MCTSBot` with random rollouts, one for each simulation, and our exploration constant."""
 
@@ -64,7 +51,10 @@ class OpenSpiel:
         self.version = version("open_spiel")
 
     def searcher(self, game: Game, simulations: int, exploration: float, seed: int) -> Searcher | str:
-        """See `Rival`."""
+        """A function that runs a search of this size; or a text that says why there is none.
+
+        ``exploration`` is C in Q + C sqrt(ln N / n) with Q in [-1, 1].
+        """
         name, pyspiel = rules_of(game), self._pyspiel
         if name is None:
             return "does not have this game"
@@ -173,7 +163,7 @@ class GameBenchmark:
         game: Game,
         simulations: Sequence[int],
         seed: int = 0,
-        rival: Rival | None = None,
+        rival: OpenSpiel | None = None,
         cuts: Sequence[int] = (),
     ) -> None:
         self.name, self._game, self._seed, self._rival = game.spec, game, seed, rival
@@ -294,7 +284,7 @@ def benchmark(
     repeats: int,
     seed: int,
     cuts: Sequence[int] = (),
-    rival: Rival | None = None,
+    rival: OpenSpiel | None = None,
     clock: Clock = time.perf_counter,
     report: Report = lambda _line: None,
 ) -> list[GameBenchmark]:

@@ -1,31 +1,29 @@
-"""The printed report of a benchmark: a block of lines for each game."""
+"""The printed report of a benchmark: a table for each game."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from cluster.report.table import Cell, Column, Table, rate, terminal, text
+from cluster.report.table import Cell, Table, left, rate, right, text
 from games.errors import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
+    from rich.console import Console
 
-    from cluster.lab.throughput.benchmark import Rival
+    from cluster.lab.throughput.benchmark import OpenSpiel
 
 Rows = Sequence[dict[str, Any]]
-NAME_WIDTH, RATE_WIDTH = 17, 8
-"""Widths of the columns in characters; with a remark, a line fits into 80 columns."""
 
 
 def print_rates(
-    console: Console, rows: Rows, rival: Rival | None, seconds: float, repeats: int, seed: int
+    console: Console, rows: Rows, rival: OpenSpiel | None, seconds: float, repeats: int, seed: int
 ) -> None:
-    """Print the blocks, followed by the conditions of the measurement."""
-    console.print(blocks(rows, console.width))
+    """Print the tables, followed by the conditions of the measurement."""
+    for table in tables(rows):
+        console.print(table)
     console.print(
         f"median (lowest - highest) of {counted(repeats, 'interleaved repeat')} of {seconds:g} s each; "
         f"one core, from the start position, seed {seed}",
@@ -38,30 +36,13 @@ def print_rates(
         )
 
 
-def blocks(rows: Rows, width: int) -> Group:
-    """For each game its spec, and a line for each measurement: median, lowest, highest, remark.
-
-    A spec longer than ``width`` characters is wrapped.
-    """
-    from rich.console import Group
-    from rich.text import Text
-
-    heading = _new_table()
-    heading.add(*(text(name, "dim") for name in ("", "median", "lowest", "highest")))
-    parts: list[Any] = [terminal(heading, headings=False)]
+def tables(rows: Rows) -> Iterator[Table]:
+    """For each game a table with a line for each measurement: median, lowest, highest, remark."""
     for game, measured in groupby(rows, key=itemgetter("game")):
-        block = _new_table()
+        table = Table([*left(""), *right("median", "lowest", "highest"), *left("")], title=game)
         for line in _lines(list(measured)):
-            block.add(*line)
-        name = Text(_folded(game, width), style="bold", overflow="fold")
-        parts += [name, terminal(block, headings=False), Text()]
-    return Group(*parts)
-
-
-def _new_table() -> Table:
-    """A table with the column widths that all blocks have."""
-    rates = [Column("", right=True, width=RATE_WIDTH) for _ in range(3)]
-    return Table([Column("", width=NAME_WIDTH), *rates, Column("")])
+            table.add(*line)
+        yield table
 
 
 def _lines(rows: Rows) -> Iterator[list[Cell]]:
@@ -78,28 +59,18 @@ def _lines(rows: Rows) -> Iterator[list[Cell]]:
         if against is not None and "missing" not in against:
             yield _rates(against["name"], against, "simulations_per_s", "the same searches")
             ratios = (against["ratio"], *against["spread"]["ratio"])
-            yield [text("  ratio", "strong"), *(text(f"{ratio:.1f}", "strong") for ratio in ratios)]
+            yield [text("ratio", "strong"), *(text(f"{ratio:.1f}", "strong") for ratio in ratios)]
         elif against is not None:
-            yield [text(f"  {against['name']}"), text("-"), text(""), text(""), text(against["missing"])]
+            yield [text(against["name"]), text("-"), text(""), text(""), text(against["missing"])]
 
 
 def _rates(name: str, row: dict[str, Any], key: str, remark: str) -> list[Cell]:
     values = (row[key], *row["spread"][key])
-    return [text(f"  {name}"), *map(rate, values), text(remark, "dim")]
+    return [text(name), *map(rate, values), text(remark, "dim")]
 
 
 def _results(results: dict[str, float] | None) -> str:
     if results is None:
         return ""
-    first, draw, second = (f"{100 * results[key]:.0f} %" for key in ("first", "draw", "second"))
-    return f"won {first}, drawn {draw}, lost {second}"
-
-
-def _folded(spec: str, width: int) -> str:
-    """The spec wrapped into lines after commas."""
-    lines = [""]
-    for part in re.findall("[^,]+,?", spec):
-        if lines[-1] and len(lines[-1] + part) > width:
-            lines.append("  ")
-        lines[-1] += part
-    return "\n".join(lines)
+    shares = "/".join(f"{100 * results[key]:.0f}" for key in ("first", "draw", "second"))
+    return f"won/drawn/lost {shares} %"
