@@ -1,60 +1,50 @@
 """`banyan benchmark`: the speed of one core, or of an evaluator by batch size."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report, with_groups
+from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report
 from search.options import NETWORK
 from search.request import MAX_BATCH
-
-if TYPE_CHECKING:
-    from cluster.lab.throughput.benchmark import Rival
 
 DEFAULT_SIMULATIONS = 10_000
 MAX_SIMULATIONS = 100_000_000
 DEFAULT_BATCHES = "1,8,64,512"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("benchmark")(with_groups(benchmark))
-
-
 @dataclass(frozen=True)
 class Measurement:
     """What is measured of each game."""
 
-    seconds: Annotated[float, option("S", "Seconds of each measurement.")] = 1.0
-    repeats: Annotated[int, option("N", "How often everything is repeated; repeats are interleaved.")] = 5
-    simulations: Annotated[
-        list[int] | None,
-        option("N", "Simulations of each search (10000); may be repeated, for several rows."),
-    ] = None
-    cut: Annotated[
-        list[int] | None, option("N", "Also measure playouts that are cut after N plies; may be repeated.")
-    ] = None
-    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0
-    against: Annotated[str | None, option("openspiel", "Another program to measure in the same run.")] = None
+    seconds: float = option(1.0, "S", "Seconds of each measurement.")
+    repeats: int = option(5, "N", "How often everything is repeated; repeats are interleaved.")
+    simulations: list[int] | None = option(
+        None, "N", "Simulations of each search (10000); may be repeated, for several rows."
+    )
+    cut: list[int] | None = option(
+        None, "N", "Also measure playouts that are cut after N plies; may be repeated."
+    )
+    seed: int = option(0, "N", "Seed of all random numbers.")
+    against: str | None = option(None, "openspiel", "Another program to measure in the same run.")
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Which evaluators are measured, if any are."""
 
-    evaluator: Annotated[
-        list[str] | None,
-        option(
-            "FILE.py",
-            "Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
-            "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
-            NETWORK,
-        ),
-    ] = None
-    batches: Annotated[str | None, option("N,N,...", f"Leaves in a job ({DEFAULT_BATCHES}).", NETWORK)] = None
+    evaluator: list[str] | None = option(
+        None,
+        "FILE.py",
+        "Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
+        "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
+        NETWORK,
+    )
+    batches: str | None = option(None, "N,N,...", f"Leaves in a job ({DEFAULT_BATCHES}).", NETWORK)
 
 
 def benchmark(
@@ -73,9 +63,11 @@ def benchmark(
     device that the evaluator uses. The leaves are different positions of random games.
     """
     import games as rules
+    from cluster.lab.throughput.benchmark import OpenSpiel
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
     from cluster.lab.throughput.benchmark_report import print_rates
     from cluster.system.terminal import print_json, stdout_console
+    from games.errors import InvalidInput
 
     if evaluation.evaluator or evaluation.batches is not None:
         _measure_evaluators(games or [], measurement, evaluation, output)
@@ -84,7 +76,9 @@ def benchmark(
     sizes = measurement.simulations or [DEFAULT_SIMULATIONS]
     cuts = measurement.cut or []
     _check(measurement.seconds, measurement.repeats, sizes, cuts, measurement.seed)
-    rival = _rival(measurement.against)
+    if measurement.against not in (None, "openspiel"):
+        raise InvalidInput("against", measurement.against, "openspiel")
+    rival = None if measurement.against is None else OpenSpiel()
 
     benches = benchmark_games(
         wanted,
@@ -165,15 +159,3 @@ def _check(seconds: float, repeats: int, sizes: list[int], cuts: list[int], seed
     if not 0 <= seed < 2**31:
         # As large as OpenSpiel takes it.
         raise InvalidInput("seed", seed, f"a whole number from 0 to {2**31 - 1}")
-
-
-def _rival(against: str | None) -> Rival | None:
-    from games.errors import InvalidInput
-
-    if against is None:
-        return None
-    if against != "openspiel":
-        raise InvalidInput("against", against, "openspiel")
-    from cluster.lab.throughput.benchmark import OpenSpiel
-
-    return OpenSpiel()

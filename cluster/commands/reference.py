@@ -12,10 +12,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from cluster.commands.options import option
 from search.options import knobs_of
 from search.request import SearchRequest
 
@@ -47,14 +48,9 @@ MEANINGS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("reference", hidden=True)(reference)
-
-
 def reference(
     context: typer.Context,
-    games: Annotated[bool, typer.Option("--games", help="The built-in games as JSON instead.")] = False,
+    games: bool = option(False, None, "The built-in games as JSON instead.", None, "--games"),
 ) -> None:
     """Print the reference of options, players and answers of the API as Markdown."""
     from cluster.system.terminal import write

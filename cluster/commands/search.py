@@ -1,5 +1,6 @@
 """`banyan search` searches one position; `banyan resume` continues an interrupted search."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 import sys
@@ -19,7 +20,6 @@ from cluster.commands.options import (
     suggest_on_ray,
     suggest_one_lane,
     suggest_rival,
-    with_groups,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -29,36 +29,27 @@ if TYPE_CHECKING:
     from cluster.launch import Output
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("search")(with_groups(search))
-    app.command("resume")(with_groups(resume))
-
-
 def search(
     request: SearchRequest,
     place: SearchPlace,
     output: OutputOptions,
-    preset: Annotated[
-        str | None,
-        option(
-            "best|plain|...",
-            "Settings for all options that are not given: best, which won most matches of the game; "
-            "plain, UCT with random playouts; or the constants of a published source.",
-            SEARCH,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, option("FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT)
-    ] = None,
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings for all options that are not given: best, which won most matches of the game; "
+        "plain, UCT with random playouts; or the constants of a published source.",
+        SEARCH,
+    ),
+    checkpoint: Path | None = option(
+        None, "FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT
+    ),
     checkpoint_every: CheckpointEveryOption = None,
-    server: Annotated[
-        str | None,
-        option("URL", "Search on a server (banyan serve), which decides where the search runs.", PLACE),
-    ] = None,
-    token_file: Annotated[
-        Path | None, option("FILE", "File with the server's token (also BANYAN_TOKEN).", PLACE)
-    ] = None,
+    server: str | None = option(
+        None, "URL", "Search on a server (banyan serve), which decides where the search runs.", PLACE
+    ),
+    token_file: Path | None = option(
+        None, "FILE", "File with the server's token (also BANYAN_TOKEN).", PLACE
+    ),
 ) -> int:
     """Search a position for the best move, on one worker or many."""
     from cluster.executors.choose import on_this_machine

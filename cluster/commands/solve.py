@@ -1,14 +1,13 @@
 """`banyan solve`: solves small games exactly."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from cluster.commands.options import (
     GameArgument,
@@ -17,7 +16,6 @@ from cluster.commands.options import (
     PositionOption,
     colour_wanted,
     option,
-    with_groups,
 )
 
 if TYPE_CHECKING:
@@ -35,47 +33,36 @@ SIDES = ("first", "second")
 LINE_EVERY_S = 1.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("solve")(with_groups(solve))
-
-
 @dataclass(frozen=True)
 class DrawingOptions:
     """The drawing of a solution."""
 
-    draw: Annotated[
-        str | None,
-        option(
-            "KIND",
-            "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
-            "one player (and-or), or that player's strategy against all replies (strategy).",
-            DRAWING,
-        ),
-    ] = None
-    side: Annotated[
-        str | None,
-        option(
-            "first|second",
-            "The player of the and-or tree or strategy; if left out, the one who wins.",
-            DRAWING,
-        ),
-    ] = None
-    out: Annotated[
-        Path | None,
-        option(
-            "FILE", "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.", DRAWING
-        ),
-    ] = None
+    draw: str | None = option(
+        None,
+        "KIND",
+        "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
+        "one player (and-or), or that player's strategy against all replies (strategy).",
+        DRAWING,
+    )
+    side: str | None = option(
+        None,
+        "first|second",
+        "The player of the and-or tree or strategy; if left out, the one who wins.",
+        DRAWING,
+    )
+    out: Path | None = option(
+        None,
+        "FILE",
+        "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
+        DRAWING,
+    )
 
 
 def solve(
     game: GameArgument,
     moves: MovesOption = None,
     position: PositionOption = None,
-    max_positions: Annotated[
-        int, option("N", "Give up if more positions than this can be reached.")
-    ] = MAX_POSITIONS,
+    max_positions: int = option(MAX_POSITIONS, "N", "Give up if more positions than this can be reached."),
     *,
     drawing: DrawingOptions,
     output: OutputOptions,
