@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from cluster.observe.metrics import Family, Metrics, counter, gauge, histogram, version_of
+from cluster.observe.metrics import Metric, Metrics, counter, gauge, histogram, version_of
 from cluster.runtime.worker_state import WorkerState
 from cluster.service.answer_models import Cluster, Health, Version
 from cluster.service.api.search_routes import Events, Service, sent
@@ -115,7 +115,7 @@ def operation_routes(searches: Searches, metrics: Metrics) -> APIRouter:
     return router
 
 
-def families(searches: Searches) -> Iterator[Family]:
+def families(searches: Searches) -> Iterator[Metric]:
     """All metric families with their present values; cluster/observe/METRICS.md describes them."""
     figures, pool = searches.figures, searches.pool
     open_now = {"queued": searches.num_waiting, "running": searches.num_running}
