@@ -17,7 +17,6 @@ from cluster.commands.options import (
     read_counts,
     read_format,
     request_option,
-    suggest_best,
 )
 
 GAMES = "Games"
@@ -164,10 +163,7 @@ def strength(
         **vars(judged),
     )
     picture = read_format(files.picture, files.out)
-    status = run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
-    if status == 0:
-        suggest_best(game, searches.preset, output.json_output)
-    return status
+    return run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
 
 
 def _options(game: str, options: str, preset: str | None) -> str:
