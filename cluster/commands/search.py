@@ -56,7 +56,9 @@ def search(
         return _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
     if token_file is not None:
         raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
-    keep = CheckpointOptions.of(checkpoint, checkpoint_every)
+    if checkpoint is None and checkpoint_every is not None:
+        raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
+    keep = None if checkpoint is None else CheckpointOptions(checkpoint, checkpoint_every)
     return run_search(request, place.placement(), output.output(), keep=keep)
 
 

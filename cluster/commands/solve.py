@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,7 +76,8 @@ def solve(
     from cluster.drawing.figures import figure_of_solved
     from cluster.drawing.writers import format_of, write_figure, write_text
     from cluster.play.position import read_position
-    from cluster.system.terminal import print_json, write
+    from cluster.system.status_line import StatusLine
+    from cluster.system.terminal import print_json, stderr_console, write
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
     from games.errors import InvalidInput
@@ -89,8 +91,13 @@ def solve(
     player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
-    report = _reporter(started) if output.progress else None
-    solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
+    console = stderr_console(colour_wanted(output.no_color))
+    with StatusLine(console, "solving ...", LINE_EVERY_S, enabled=output.progress) as line:
+
+        def report(done: int, found: int) -> None:
+            line.show(done + found, lambda: time.monotonic() - started, partial(_done, done, found))
+
+        solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
     elapsed_s = time.monotonic() - started
     kind = drawing.draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
@@ -134,23 +141,13 @@ def _check(shown: Position, max_positions: int) -> None:
         raise InvalidInput(field, value, "a position in which the game is not over")
 
 
-def _reporter(started: float) -> Any:
-    """A function that prints progress at most once a second, and nothing in the first second."""
+def _done(done: int, found: int, elapsed_s: float) -> str:
+    """The progress of solving in words."""
     from cluster.system.terminal import count, duration
     from games.errors import counted
 
-    last = started
-
-    def report(done: int, found: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_EVERY_S:
-            last = now
-            took = duration(now - started)
-            step = "working back from the ends" if done == found else f"{count(done)} looked at"
-            print(f"banyan: {counted(found, 'position')} found, {step}, {took}", file=sys.stderr, flush=True)
-
-    return report
+    step = "working back from the ends" if done == found else f"{count(done)} looked at"
+    return f"{counted(found, 'position')} found, {step}, {duration(elapsed_s)}"
 
 
 def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:
