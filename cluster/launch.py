@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -157,18 +158,12 @@ class Launch:
         doing = f"starting the workers on {place.where}"
         began_s = time.monotonic()
         with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=self._output.progress) as line:
-            told = 0
-
-            def tell(text: str) -> None:
-                nonlocal told
-                told += 1
-                line.show(
-                    told,
-                    lambda: time.monotonic() - began_s,
-                    lambda elapsed_s: f"{doing}: {text} after {elapsed_s:.0f} s",
-                )
-
-            yield tell
+            times = count(1)
+            yield lambda text: line.show(
+                next(times),
+                lambda: time.monotonic() - began_s,
+                lambda elapsed_s: f"{doing}: {text} after {elapsed_s:.0f} s",
+            )
 
 
 @contextmanager

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cluster.lab.predict.launch import Prediction
 
 COSTS, FAULTS = "Costs", "Faults"
+OF_REQUEST = ("simulations", "rounds", "batch", "playouts_per_leaf", "seed")
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,8 @@ class Searches:
 
     def request(self, game: str, workers: int) -> SearchRequest:
         """The search, with ``workers`` as the largest number of workers. Raises InvalidInput."""
-        return SearchRequest(
-            game=game,
-            lanes=self.lanes or workers,
-            simulations=self.simulations,
-            rounds=self.rounds,
-            batch=self.batch,
-            playouts_per_leaf=self.playouts_per_leaf,
-            seed=self.seed,
-        )
+        given = {name: getattr(self, name) for name in OF_REQUEST}
+        return SearchRequest(game=game, lanes=self.lanes or workers, **given)
 
 
 @dataclass(frozen=True)
