@@ -12,7 +12,7 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Annotated, Any
@@ -37,7 +37,7 @@ from cluster.commands import (
     tree,
     warm,
 )
-from cluster.commands.options import ShortHelp
+from cluster.commands.options import ShortHelp, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.terminal import claim_stdout, results_alone
 from search.options import knobs_of
@@ -73,28 +73,30 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-_GROUPS = (
-    games,
-    search,
-    tree,
-    plan,
-    match,
-    play,
-    solve,
-    speedup,
-    strength,
-    predict,
-    benchmark,
-    experiment,
-    reference,
-    check,
-    warm,
-    serve,
-)
-for _group in _GROUPS:
-    _group.register(app)
-for _each in app.registered_commands:
-    _each.cls = _Command
+COMMANDS: Mapping[str, Callable[..., Any]] = {
+    "games": games.list_games,
+    "show": games.show,
+    "perft": games.perft,
+    "search": search.search,
+    "resume": search.resume,
+    "tree": tree.tree,
+    "plan": plan.plan,
+    "players": match.list_players,
+    "match": match.match,
+    "play": play.play,
+    "solve": solve.solve,
+    "speedup": speedup.speedup,
+    "strength": strength.strength,
+    "predict": predict.predict,
+    "benchmark": benchmark.benchmark,
+    "experiment": experiment.experiment,
+    "reference": reference.reference,
+    "check": check.check,
+    "warm": warm.warm,
+    "serve": serve.serve,
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name, cls=_Command, hidden=_name == "reference")(with_groups(_command))
 
 
 def main() -> None:
@@ -179,7 +181,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     if isinstance(error, BrokenGame):
         return _one_line(str(error)), WRONG
     if isinstance(error, InvalidInput):
-        return _one_line(_invalid(error)), WRONG
+        line = f"{option_of(error.field)}: {error.value!r} is not accepted; expected {error.accepted}"
+        return _one_line(line), WRONG
     from cluster.matches.game import PlayerFailed
     from cluster.runtime.jobset import UnitFailed
     from search.coordinator import SearchFailed
@@ -207,13 +210,6 @@ def option_of(field: str) -> str:
     """The option name of a request field."""
     name, blank, rest = field.partition(" ")
     return OPTION_OF.get(name, "--" + name.replace("_", "-")) + blank + rest
-
-
-def _invalid(error: Exception) -> str:
-    from games.errors import InvalidInput
-
-    assert isinstance(error, InvalidInput)
-    return f"{option_of(error.field)}: {error.value!r} is not accepted; expected {error.accepted}"
 
 
 def _not_a_number(error: Exception, arguments: Sequence[str]) -> str | None:

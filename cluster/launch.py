@@ -8,9 +8,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.kept_folder import held
 from cluster.system.status_line import StatusLine
 from games.compile.watch import keeping_notes
-from games.errors import InvalidInput, counted
+from games.errors import counted
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -59,18 +60,6 @@ class CheckpointOptions:
     path: Path
     every_s: float | None
     """Interval in seconds; None: the default of `Keeper`."""
-
-    @staticmethod
-    def of(path: Path | None, every_s: float | None) -> CheckpointOptions | None:
-        """The values of --checkpoint and --checkpoint-every; None without the first.
-
-        Raises InvalidInput (checkpoint_every) for the second without the first.
-        """
-        if path is not None:
-            return CheckpointOptions(path, every_s)
-        if every_s is not None:
-            raise InvalidInput("checkpoint_every", every_s, "nothing without --checkpoint FILE")
-        return None
 
 
 class Launch:
@@ -168,18 +157,12 @@ class Launch:
         doing = f"starting the workers on {place.where}"
         began_s = time.monotonic()
         with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=self._output.progress) as line:
-            told = 0
-
-            def tell(text: str) -> None:
-                nonlocal told
-                told += 1
-                line.show(
-                    told,
-                    lambda: time.monotonic() - began_s,
-                    lambda elapsed_s: f"{doing}: {text} after {elapsed_s:.0f} s",
-                )
-
-            yield tell
+            times = count(1)
+            yield lambda text: line.show(
+                next(times),
+                lambda: time.monotonic() - began_s,
+                lambda elapsed_s: f"{doing}: {text} after {elapsed_s:.0f} s",
+            )
 
 
 @contextmanager
@@ -222,9 +205,7 @@ def run_search(
             refuse_unfinished(keep.path)
         return Opened(Coordinator(open_search(request), 1))
 
-    if keep is None:
-        return _run(begin, place, output, show or print_result, None)
-    with held(keep.path, "checkpoint"):
+    with nullcontext() if keep is None else held(keep.path, "checkpoint"):
         return _run(begin, place, output, show or print_result, keep)
 
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from games.errors import InvalidInput
 
@@ -125,16 +125,15 @@ class Options:
     def __init__(self, spec: Spec, field: str) -> None:
         self._field = field
         self._left = dict(spec.options)
-        self._known: list[str] = []
+        self.taken: dict[str, tuple[str, str]] = {}
+        """Of each option that was read: what is accepted, in words, and its default."""
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
         """The option ``key`` as an integer in [low, high]."""
-        text = self._take(key)
-        if text is None:
-            return default
-        if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-            raise InvalidInput(f"{self._field} option {key}", text, f"a whole number from {low} to {high}")
-        return int(text)
+        text = self._take(key, f"a whole number from {low} to {high}", str(default))
+        if text is not None and not (text.isascii() and text.isdigit() and low <= int(text) <= high):
+            self._refuse(key, text)
+        return default if text is None else int(text)
 
     def integer(self, key: str) -> int | None:
         """The option ``key`` as an integer of any size; None if it was not given."""
@@ -146,37 +145,37 @@ class Options:
 
     def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
         """The option ``key`` as one of ``accepted``; ``default`` if it was not given."""
-        text = self._take(key)
-        if text is None:
-            return default
-        if text not in accepted:
-            raise InvalidInput(f"{self._field} option {key}", text, " or ".join(accepted))
-        return text
+        text = self._take(key, " or ".join(accepted), default)
+        if text is not None and text not in accepted:
+            self._refuse(key, text)
+        return default if text is None else text
 
     def text(self, key: str, default: str, pattern: re.Pattern[str] | None = None, accepted: str = "") -> str:
         """The option ``key`` as text that fully matches ``pattern``; ``accepted`` describes the pattern."""
-        self._known.append(key)
-        text = self._left.pop(key, default)
+        text = self._take(key, accepted or "text", default)
+        text = default if text is None else text
         if pattern is not None and pattern.fullmatch(text) is None:
-            raise InvalidInput(f"{self._field} option {key}", text, accepted)
+            self._refuse(key, text)
         return text
 
     def _number(self, key: str, kind: Callable[[str], N], accepted: str) -> N | None:
-        text = self._take(key)
+        text = self._take(key, accepted, "")
         try:
             return None if text is None else kind(text)
         except ValueError:
-            raise InvalidInput(f"{self._field} option {key}", text, accepted) from None
+            self._refuse(key, text)
 
-    def _take(self, key: str) -> str | None:
-        self._known.append(key)
+    def _take(self, key: str, accepted: str, default: str) -> str | None:
+        self.taken[key] = accepted, default
         return self._left.pop(key, None)
+
+    def _refuse(self, key: str, text: object) -> NoReturn:
+        raise InvalidInput(f"{self._field} option {key}", text, self.taken[key][0]) from None
 
     def close(self) -> None:
         """Raise InvalidInput if options are left: they are unknown."""
         for key in self._left:
-            known = ", ".join(self._known) if self._known else "no options"
-            raise InvalidInput(f"{self._field} option", key, known)
+            raise InvalidInput(f"{self._field} option", key, ", ".join(self.taken) or "no options")
 
 
 def _plain(text: str, accepted: frozenset[str] = _PLAIN) -> bool:

@@ -73,26 +73,20 @@ __all__ = [
 ]
 
 _OFFERED = {
-    "AsyncClient": ("cluster.client.client", "AsyncClient"),
-    "Client": ("cluster.client.client", "Client"),
-    "InvalidInput": ("games.errors", "InvalidInput"),
-    "OpenSearch": ("cluster.front_door.calls", "OpenSearch"),
-    "PlanResult": ("cluster.planning.result", "PlanResult"),
-    "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
-    "SearchFailed": ("search.coordinator", "SearchFailed"),
-    "SearchProgress": ("cluster.front_door.running", "SearchProgress"),
-    "SearchResult": ("search.result", "SearchResult"),
-    "games": ("games.catalogue", "names"),
-    "load_game": ("games.catalogue", "load"),
-    "open": ("cluster.front_door.calls", "open"),
-    "plan": ("cluster.planning.plan", "plan"),
-    "play": ("cluster.play.call", "play"),
-    "reopen": ("cluster.front_door.calls", "reopen"),
-    "resume": ("cluster.front_door.calls", "resume"),
-    "search": ("cluster.front_door.calls", "search"),
-    "start": ("cluster.front_door.calls", "start"),
+    "cluster.client.client": ("AsyncClient", "Client"),
+    "cluster.front_door.calls": ("OpenSearch", "open", "reopen", "resume", "search", "start"),
+    "cluster.front_door.running": ("RunningSearch", "SearchProgress"),
+    "cluster.planning.plan": ("plan",),
+    "cluster.planning.result": ("PlanResult",),
+    "cluster.play.call": ("play",),
+    "games.catalogue": ("load_game", "games"),
+    "games.errors": ("InvalidInput",),
+    "search.coordinator": ("SearchFailed",),
+    "search.result": ("SearchResult",),
 }
-"""By offered name: its module, and its name there."""
+"""The offered names by module."""
+_THERE = {"load_game": "load", "games": "names"}
+"""The names in their modules that differ from the offered ones."""
 
 PACKAGES = ("games", "search", "cluster")
 _MARK = "Banyan"
@@ -159,11 +153,11 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             value = version("banyan-mcts")
-        elif name in _OFFERED:
-            module, there = _OFFERED[name]
-            value = getattr(import_module(module), there)
         else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            modules = [module for module, names in _OFFERED.items() if name in names]
+            if not modules:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = getattr(import_module(modules[0]), _THERE.get(name, name))
         globals()[name] = value
         return value
 

@@ -18,7 +18,6 @@ unpickled. ``numpy.load(FILE, allow_pickle=False)`` can read the file too.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
@@ -37,6 +36,7 @@ import numpy as np
 
 from cluster.runtime.session import Session
 from cluster.runtime.worker_process import code_of_searches
+from cluster.system.kept_folder import locked
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.packing.arrays import Arrays, BadArchive, CorruptState, Npz, prefixed, without_prefix, write_npz
@@ -334,7 +334,7 @@ def write_archive(path: Path, description: Mapping[str, Any], arrays: Arrays) ->
     Raises OSError; the file is unchanged in that case.
     """
     part = path.with_name(path.name + ".part")
-    with _locked(part) as file:
+    with os.fdopen(locked(part, wait=True), "r+b") as file:
         try:
             file.truncate(0)
             head = {HEAD: np.array(json.dumps(description))}
@@ -379,24 +379,6 @@ def _opened(file: IO[bytes]) -> Npz:
     if archive.names[:1] != [HEAD]:
         raise BadArchive("a description as its first array")
     return archive
-
-
-def _locked(part: Path) -> IO[bytes]:
-    """Open the file for writing and lock it until it is closed."""
-    while True:
-        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+b")
-        try:
-            with suppress(OSError):
-                # Some network file systems have no locks; there, concurrent writers are not prevented.
-                fcntl.flock(file, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                # Another process may have renamed the file while this one waited for the lock.
-                if os.path.samestat(os.fstat(file.fileno()), part.stat()):
-                    return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
 
 
 def _seal(file: IO[bytes]) -> None:

@@ -109,9 +109,6 @@ class Requests(ABC, Generic[Reply]):
         return self._send(Call("POST", f"/games/{quote(spec, safe='')}/positions", body))
 
 
-GAMES = Call("GET", "/games")
-
-
 def path_of(search_id: str) -> str:
     """The path of a search."""
     return f"/searches/{quote(search_id, safe='')}"
@@ -125,12 +122,6 @@ def http_settings(url: str, token: str | None) -> dict[str, Any]:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     base = str(parts).rstrip("/") + "/api/v1"
     return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S}
-
-
-def stream_headers(last: int | None) -> dict[str, str]:
-    """Headers of a request for the events after event ``last``."""
-    headers = {"Accept": "text/event-stream"}
-    return headers if last is None else headers | {"Last-Event-ID": str(last)}
 
 
 def read_answer(response: httpx.Response) -> dict[str, Any]:
@@ -151,13 +142,6 @@ def read_answer(response: httpx.Response) -> dict[str, Any]:
     raise ServiceError(
         str(values.get("detail")), response.status_code, float(after) if after.isdigit() else None
     )
-
-
-def check_stream(response: httpx.Response) -> bool:
-    """Whether the response is an event stream; otherwise its body is an error. Raises NothingMore."""
-    if response.status_code == 204:
-        raise NothingMore
-    return response.status_code == 200
 
 
 class Retries:
@@ -182,15 +166,29 @@ class Retries:
         raise error from None
 
 
-class NothingMore(Exception):
-    """All events of the stream have been received."""
+class Following(Retries):
+    """The events of one search as a client has them: what it requests next, and what it makes of a line."""
 
-
-class EventLines:
-    """Parser of events from the lines of a stream."""
-
-    def __init__(self) -> None:
+    def __init__(self, url: str, search_id: str, last: int | None) -> None:
+        """``last``: the number of the last event that was received, None before the first."""
+        super().__init__(url, FOLLOWS)
+        self.over = False
+        """Whether there is no further event."""
+        self._path, self._last = path_of(search_id) + "/events", last
         self._fields: dict[str, str] = {}
+
+    def request(self) -> dict[str, Any]:
+        """Arguments of httpx for the events after the last one."""
+        self._fields = {}
+        last = {} if self._last is None else {"Last-Event-ID": str(self._last)}
+        headers = {"Accept": "text/event-stream"} | last
+        return {"method": "GET", "url": self._path, "headers": headers, "timeout": STREAM_S}
+
+    def take_answer(self, response: httpx.Response) -> None:
+        """Take an answer that is no stream: nothing follows, or it is an error, which is raised."""
+        self.over = response.status_code == 204
+        if not self.over:
+            read_answer(response)
 
     def take(self, line: str) -> ServiceEvent | None:
         """Take one line; returns the event that it completes, if any."""
@@ -204,7 +202,9 @@ class EventLines:
             return None
         number = fields.get("id", "")
         data = json.loads(fields["data"])
-        return ServiceEvent(int(number) if number.isdigit() else None, fields.get("event", "message"), data)
+        event = ServiceEvent(int(number) if number.isdigit() else None, fields.get("event", "message"), data)
+        self.tries, self.over, self._last = 0, event.final, event.id or self._last
+        return event
 
 
 class Client(Requests[dict[str, Any]]):
@@ -229,42 +229,35 @@ class Client(Requests[dict[str, Any]]):
 
     def games(self) -> list[dict[str, Any]]:
         """Descriptions of all games."""
-        games: list[dict[str, Any]] = self._send(GAMES)["games"]
+        games: list[dict[str, Any]] = self._send(Call("GET", "/games"))["games"]
         return games
 
     def events(self, search_id: str, last: int | None = None) -> Iterator[ServiceEvent]:
         """The events of a search until the final one, across broken connections and server restarts."""
-        retries = Retries(self.url, FOLLOWS)
+        following = Following(self.url, search_id, last)
         while True:
+            error: Exception = ServiceError("the stream ended", 503)
             try:
-                for event in self._stream(search_id, last):
-                    retries.tries, last = 0, event.id or last
-                    yield event
-                    if event.final:
-                        return
-                error: Exception = ServiceError("the stream ended", 503)
-            except NothingMore:
-                return
+                with self._http.stream(**following.request()) as response:
+                    if response.status_code != 200:
+                        response.read()
+                        following.take_answer(response)
+                    for line in response.iter_lines():
+                        if event := following.take(line):
+                            yield event
+                        if following.over:
+                            return
             except (httpx.TransportError, ServiceError) as broken:
                 error = broken
-            time.sleep(retries.pause_s(error))
+            if following.over:
+                return
+            time.sleep(following.pause_s(error))
 
     def wait(self, search_id: str) -> dict[str, Any]:
         """Wait until a search is over; returns its description."""
         for _ in self.events(search_id):
             pass
         return self.get(search_id)
-
-    def _stream(self, search_id: str, last: int | None) -> Iterator[ServiceEvent]:
-        lines, path = EventLines(), path_of(search_id) + "/events"
-        with self._http.stream("GET", path, headers=stream_headers(last), timeout=STREAM_S) as response:
-            if not check_stream(response):
-                response.read()
-                read_answer(response)
-            for line in response.iter_lines():
-                event = lines.take(line)
-                if event is not None:
-                    yield event
 
     def _send(self, call: Call) -> dict[str, Any]:
         retries = Retries(self.url)
@@ -297,43 +290,35 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
 
     async def games(self) -> list[dict[str, Any]]:
         """Descriptions of all games, see `Client.games`."""
-        games: list[dict[str, Any]] = (await self._send(GAMES))["games"]
+        games: list[dict[str, Any]] = (await self._send(Call("GET", "/games")))["games"]
         return games
 
     async def events(self, search_id: str, last: int | None = None) -> AsyncIterator[ServiceEvent]:
         """The events of a search, see `Client.events`."""
-        retries = Retries(self.url, FOLLOWS)
+        following = Following(self.url, search_id, last)
         while True:
+            error: Exception = ServiceError("the stream ended", 503)
             try:
-                async for event in self._stream(search_id, last):
-                    retries.tries, last = 0, event.id or last
-                    yield event
-                    if event.final:
-                        return
-                error: Exception = ServiceError("the stream ended", 503)
-            except NothingMore:
-                return
+                async with self._http.stream(**following.request()) as response:
+                    if response.status_code != 200:
+                        await response.aread()
+                        following.take_answer(response)
+                    async for line in response.aiter_lines():
+                        if event := following.take(line):
+                            yield event
+                        if following.over:
+                            return
             except (httpx.TransportError, ServiceError) as broken:
                 error = broken
-            await asyncio.sleep(retries.pause_s(error))
+            if following.over:
+                return
+            await asyncio.sleep(following.pause_s(error))
 
     async def wait(self, search_id: str) -> dict[str, Any]:
         """Wait until a search is over, see `Client.wait`."""
         async for _ in self.events(search_id):
             pass
         return await self.get(search_id)
-
-    async def _stream(self, search_id: str, last: int | None) -> AsyncIterator[ServiceEvent]:
-        lines, path = EventLines(), path_of(search_id) + "/events"
-        headers = stream_headers(last)
-        async with self._http.stream("GET", path, headers=headers, timeout=STREAM_S) as response:
-            if not check_stream(response):
-                await response.aread()
-                read_answer(response)
-            async for line in response.aiter_lines():
-                event = lines.take(line)
-                if event is not None:
-                    yield event
 
     async def _send(self, call: Call) -> dict[str, Any]:
         retries = Retries(self.url)

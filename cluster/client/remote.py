@@ -100,7 +100,10 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
             raise SearchFailed(final["error"]["detail"])
         if final["result"] is None:
             raise KeyboardInterrupt
-        _show(searched, final["result"], output)
+        if searched is None:
+            terminal.print_json(final["result"])
+        else:
+            print_result(searched, result_of(final["result"], searched), output)
         if final["state"] == "cancelled":
             started.status = INTERRUPTED
     return started.status
@@ -193,10 +196,3 @@ def _follow(
             if event.name == "progress":
                 progress(event.data)
     raise AssertionError("events end with the final one")
-
-
-def _show(searched: Searched | None, values: dict[str, Any], output: Output) -> None:
-    if searched is None:
-        terminal.print_json(values)
-        return
-    print_result(searched, result_of(values, searched), output)

@@ -1,5 +1,6 @@
 """`banyan benchmark`: the speed of one core, or of an evaluator by batch size."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report, with_groups
+from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report
 from search.options import NETWORK
 from search.request import MAX_BATCH
 
@@ -16,42 +17,34 @@ MAX_SIMULATIONS = 100_000_000
 DEFAULT_BATCHES = "1,8,64,512"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("benchmark")(with_groups(benchmark))
-
-
 @dataclass(frozen=True)
 class Measurement:
     """What is measured of each game."""
 
-    seconds: Annotated[float, option("S", "Seconds of each measurement.")] = 1.0
-    repeats: Annotated[int, option("N", "How often everything is repeated; repeats are interleaved.")] = 5
-    simulations: Annotated[
-        list[int] | None,
-        option("N", "Simulations of each search (10000); may be repeated, for several rows."),
-    ] = None
-    cut: Annotated[
-        list[int] | None, option("N", "Also measure playouts that are cut after N plies; may be repeated.")
-    ] = None
-    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0
-    against: Annotated[str | None, option("openspiel", "Another program to measure in the same run.")] = None
+    seconds: float = option(1.0, "S", "Seconds of each measurement.")
+    repeats: int = option(5, "N", "How often everything is repeated; repeats are interleaved.")
+    simulations: list[int] | None = option(
+        None, "N", "Simulations of each search (10000); may be repeated, for several rows."
+    )
+    cut: list[int] | None = option(
+        None, "N", "Also measure playouts that are cut after N plies; may be repeated."
+    )
+    seed: int = option(0, "N", "Seed of all random numbers.")
+    against: str | None = option(None, "openspiel", "Another program to measure in the same run.")
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Which evaluators are measured, if any are."""
 
-    evaluator: Annotated[
-        list[str] | None,
-        option(
-            "FILE.py",
-            "Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
-            "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
-            NETWORK,
-        ),
-    ] = None
-    batches: Annotated[str | None, option("N,N,...", f"Leaves in a job ({DEFAULT_BATCHES}).", NETWORK)] = None
+    evaluator: list[str] | None = option(
+        None,
+        "FILE.py",
+        "Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
+        "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
+        NETWORK,
+    )
+    batches: str | None = option(None, "N,N,...", f"Leaves in a job ({DEFAULT_BATCHES}).", NETWORK)
 
 
 def benchmark(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from cluster.commands.options import GameArgument, JsonOption, NoColorOption, colour_wanted, option
 
@@ -18,15 +16,10 @@ PERFT_DEPTH = 8
 SIMULATIONS = 2_000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("check")(check)
-
-
 def check(
     game: GameArgument,
-    games: Annotated[int, option("N", "Random games to look at.")] = 20,
-    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0,
+    games: int = option(20, "N", "Random games to look at."),
+    seed: int = option(0, "N", "Seed of all random numbers."),
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> int:

@@ -1,5 +1,6 @@
 """`banyan experiment`: the tables of the sources, measured again."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,27 +16,19 @@ from cluster.commands.options import (
     OutputOptions,
     option,
     request_option,
-    with_groups,
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("experiment")(with_groups(experiment))
 
 
 @dataclass(frozen=True)
 class TablePlace(GamePlace):
     """Where the games of tables are played."""
 
-    job_timeout: Annotated[
-        float | None,
-        option(
-            "S",
-            "Seconds after which the worker of a game counts as hung and the game is played again (14400).",
-            PLACE,
-        ),
-    ] = None
+    job_timeout: float | None = option(
+        None,
+        "S",
+        "Seconds after which the worker of a game counts as hung and the game is played again (14400).",
+        PLACE,
+    )
 
 
 def experiment(
@@ -47,34 +40,28 @@ def experiment(
             show_default=False,
         ),
     ] = None,
-    scale: Annotated[
-        str,
-        option(
-            "quick|full|smoke",
-            "How many games are played: what decides most rows, an hour and a half of two cores for all "
-            "sources (quick), as many as in the sources, days (full), or a few (smoke).",
-        ),
-    ] = "quick",
-    seed: Annotated[int, request_option("seed")] = 0,
-    out: Annotated[
-        Path | None,
-        option(
-            "DIR",
-            "Write every game there; an experiment that is started again plays only the missing games "
-            "(out/experiments).",
-            OUTPUT,
-            "--out",
-            "--output",
-        ),
-    ] = None,
-    report: Annotated[
-        list[Path] | None,
-        option(
-            "FILE.md|.html",
-            "Write a report with pictures (of Markdown, pictures/FILE-*.svg beside it); may be given twice.",
-            OUTPUT,
-        ),
-    ] = None,
+    scale: str = option(
+        "quick",
+        "quick|full|smoke",
+        "How many games are played: what decides most rows, an hour and a half of two cores for all "
+        "sources (quick), as many as in the sources, days (full), or a few (smoke).",
+    ),
+    seed: int = request_option(0, "seed"),
+    out: Path | None = option(
+        None,
+        "DIR",
+        "Write every game there; an experiment that is started again plays only the missing games "
+        "(out/experiments).",
+        OUTPUT,
+        "--out",
+        "--output",
+    ),
+    report: list[Path] | None = option(
+        None,
+        "FILE.md|.html",
+        "Write a report with pictures (of Markdown, pictures/FILE-*.svg beside it); may be given twice.",
+        OUTPUT,
+    ),
     *,
     place: TablePlace,
     output: OutputOptions,

@@ -1,5 +1,6 @@
 """`banyan games`, `banyan show` and `banyan perft`: the rules, without any search."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 import sys
@@ -37,13 +38,6 @@ HINTS = (
     "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), openspiel:NAME, and",
     "gym:ENV, an environment of Gymnasium such as gym:FrozenLake-v1 (games/PROBLEMS.md).",
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("games")(list_games)
-    app.command("show")(show)
-    app.command("perft")(perft)
 
 
 def list_games(
@@ -88,26 +82,20 @@ def show(
     game: GameArgument,
     moves: MovesOption = None,
     position: PositionOption = None,
-    record: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Take the position from a game recorded by banyan match --out, or saved in banyan play.",
-            POSITION,
-        ),
-    ] = None,
-    number: Annotated[int, option("N", "Number of the game in the record.", POSITION)] = 1,
-    ply: Annotated[
-        int | None,
-        option(
-            "N",
-            "Show the position after N moves of the record (default: all; -1: before the last).",
-            POSITION,
-        ),
-    ] = None,
-    legal: Annotated[
-        bool, typer.Option("--legal", help="List the legal moves.", rich_help_panel=OUTPUT)
-    ] = False,
+    record: Path | None = option(
+        None,
+        "FILE",
+        "Take the position from a game recorded by banyan match --out, or saved in banyan play.",
+        POSITION,
+    ),
+    number: int = option(1, "N", "Number of the game in the record.", POSITION),
+    ply: int | None = option(
+        None,
+        "N",
+        "Show the position after N moves of the record (default: all; -1: before the last).",
+        POSITION,
+    ),
+    legal: bool = option(False, None, "List the legal moves.", OUTPUT, "--legal"),
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -148,9 +136,7 @@ def show(
 def perft(
     game: GameArgument,
     depth: Annotated[str, typer.Argument(metavar="DEPTH", help="Plies, 1 or more.")],
-    divide: Annotated[
-        bool, typer.Option("--divide", help="Also print the count of each first move.")
-    ] = False,
+    divide: bool = option(False, None, "Also print the count of each first move.", None, "--divide"),
     moves: MovesOption = None,
     position: PositionOption = None,
     json_output: JsonOption = False,

@@ -1,5 +1,6 @@
 """`banyan match` and `banyan players`: players against each other."""
 
+# ruff: noqa: B008, RUF009
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -18,16 +19,9 @@ from cluster.commands.options import (
     colour_wanted,
     option,
     request_option,
-    with_groups,
 )
 
 MATCH = "Match"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("players")(list_players)
-    app.command("match")(with_groups(match))
 
 
 def list_players(json_output: JsonOption = False, no_color: NoColorOption = False) -> None:
@@ -52,40 +46,28 @@ def list_players(json_output: JsonOption = False, no_color: NoColorOption = Fals
 class MatchOptions:
     """How a match is played."""
 
-    games: Annotated[
-        int | None,
-        option(
-            "N", "Number of games, two for each opening; with more players, one for each seat (100).", MATCH
-        ),
-    ] = None
-    opening_plies: Annotated[
-        int | None,
-        option(
-            "N", "Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).", MATCH
-        ),
-    ] = None
-    openings: Annotated[
-        Path | None,
-        option("FILE", "Read the openings from a file instead: one line of moves for each pair.", MATCH),
-    ] = None
-    sprt: Annotated[
-        str | None,
-        option(
-            "ELO0,ELO1",
-            "Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error each).",
-            MATCH,
-        ),
-    ] = None
-    scoring: Annotated[
-        str,
-        option(
-            "wins|margins",
-            "Score a pair by its games won (wins), or as one game decided by the sum of both results "
-            "(margins).",
-            MATCH,
-        ),
-    ] = "wins"
-    seed: Annotated[int, request_option("seed", panel=MATCH)] = 0
+    games: int | None = option(
+        None, "N", "Number of games, two for each opening; with more players, one for each seat (100).", MATCH
+    )
+    opening_plies: int | None = option(
+        None, "N", "Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).", MATCH
+    )
+    openings: Path | None = option(
+        None, "FILE", "Read the openings from a file instead: one line of moves for each pair.", MATCH
+    )
+    sprt: str | None = option(
+        None,
+        "ELO0,ELO1",
+        "Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error each).",
+        MATCH,
+    )
+    scoring: str = option(
+        "wins",
+        "wins|margins",
+        "Score a pair by its games won (wins), or as one game decided by the sum of both results (margins).",
+        MATCH,
+    )
+    seed: int = request_option(0, "seed", panel=MATCH)
 
 
 def match(
@@ -97,14 +79,12 @@ def match(
     asked: MatchOptions,
     place: GamePlace,
     output: OutputOptions,
-    out: Annotated[
-        Path | None,
-        option(
-            "DIR",
-            "Write every game there; a match that is started again plays only the missing games.",
-            OUTPUT,
-        ),
-    ] = None,
+    out: Path | None = option(
+        None,
+        "DIR",
+        "Write every game there; a match that is started again plays only the missing games.",
+        OUTPUT,
+    ),
 ) -> int:
     """Play two players against each other: pairs of games from one opening with sides swapped.
 

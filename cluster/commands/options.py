@@ -1,7 +1,7 @@
 """Options that several commands share, and commands as functions for typer.
 
-A parameter whose type is a dataclass is a group of options: each field is one, declared with
-``Annotated[TYPE, option(...)]``, or described as in search/options.py, as the fields of `SearchRequest` are.
+A parameter whose type is a dataclass is a group of options: each field is one, declared by `option`, or
+described as in search/options.py, as the fields of `SearchRequest` are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -27,21 +27,29 @@ if TYPE_CHECKING:
     from cluster.launch import Output
 
 Parameter = inspect.Parameter
+_OPTION = "option"
 MANY = 14
 """With more options than this the help of a command is short."""
 COMMON = {
     *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
-    *("json_output", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
-    *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max_running", "max_memory"),
-    "metrics_port",
+    *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
+    *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max-running", "max-memory"),
+    "metrics-port",
 }
 """The options in short help: those that most people need."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
-def option(metavar: str, text: str, panel: str | None = None, *names: str, **more: Any) -> Any:
-    """An option of a command: its value in a word, its help, and the heading that it is listed under."""
+def shared(metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """An option of several commands: its value in a word, its help, and the heading above it."""
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
+def option(
+    default: Any, metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any
+) -> Any:
+    """A field of a group, or a parameter of a command, that is an option, described as in `shared`."""
+    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more)})
 
 
 GameArgument = Annotated[
@@ -53,7 +61,7 @@ GameArgument = Annotated[
 ]
 MovesOption = Annotated[
     str | None,
-    option(
+    shared(
         "'M1 M2 ...'",
         "Moves from the start, or from --position, in the game's notation.",
         POSITION,
@@ -62,92 +70,53 @@ MovesOption = Annotated[
 ]
 PositionOption = Annotated[
     str | None,
-    option("TEXT", "A position as banyan show prints it, instead of the start.", POSITION, "--position"),
+    shared("TEXT", "A position as banyan show prints it, instead of the start.", POSITION, "--position"),
 ]
 WorkersOption = Annotated[
     str,
-    option(
+    shared(
         "N|N..M|auto",
         "Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
         "come and go; auto is 1..auto, every CPU.",
     ),
 ]
-ExecutorOption = Annotated[
-    str, option("ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE)
-]
-SearchExecutorOption = Annotated[
-    str,
-    option(
-        "auto|ray|threads|inline",
-        "Run in one thread of this process (inline), in several (threads), or on workers of Ray (ray). "
-        "auto, the default: threads; rules or evaluators in plain Python begin in one thread and move to "
-        "workers of Ray if more than about 8 s of work are left; with --address it means ray.",
-        PLACE,
-        "--executor",
-    ),
-]
 AddressOption = Annotated[
     str | None,
-    option(
+    shared(
         "HOST:PORT",
         "Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
         PLACE,
     ),
 ]
-GpusPerWorkerOption = Annotated[
-    float | None, option("N", "GPUs that each worker reserves (0); with 0.5 two workers share one.", PLACE)
-]
-CpusPerWorkerOption = Annotated[float | None, option("N", "CPUs that each worker reserves (1).", PLACE)]
-WorkerResourcesOption = Annotated[
-    str | None, option("NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE)
-]
-GameTimeoutOption = Annotated[
-    float | None,
-    option(
-        "S",
-        "Seconds after which the worker of a game counts as hung and the game is played again (3600).",
-        PLACE,
-        "--job-timeout",
-    ),
-]
-JobTimeoutOption = Annotated[
-    float | None,
-    option(
-        "S", "Seconds after which the worker of a job counts as hung and the job is run again (30).", PLACE
-    ),
-]
 CheckpointEveryOption = Annotated[
     float | None,
-    option("S", "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT),
+    shared("S", "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT),
 ]
 FormatOption = Annotated[
     str | None,
-    option("png|svg", "Format of the figure there (png); an svg needs no fonts.", OUTPUT, "--format"),
+    shared("png|svg", "Format of the figure there (png); an svg needs no fonts.", OUTPUT, "--format"),
 ]
 MetricsPortOption = Annotated[
     int | None,
-    option("PORT", "Serve Prometheus metrics on this port during the search; 0 is any free port.", OUTPUT),
+    shared("PORT", "Serve Prometheus metrics on this port during the search; 0 is any free port.", OUTPUT),
 ]
-MetricsHostOption = Annotated[str, option("HOST", "Address on which metrics are served.", OUTPUT)]
+MetricsHostOption = Annotated[str, shared("HOST", "Address on which metrics are served.", OUTPUT)]
 ProgressOption = Annotated[
     bool,
-    typer.Option(
+    shared(
+        None,
+        "Show progress on standard error: a live view on a terminal, otherwise lines.",
+        OUTPUT,
         "--progress/--no-progress",
-        help="Show progress on standard error: a live view on a terminal, otherwise lines.",
-        rich_help_panel=OUTPUT,
     ),
 ]
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", help="Print JSON on standard output and nothing else.", rich_help_panel=OUTPUT),
+    shared(None, "Print JSON on standard output and nothing else.", OUTPUT, "--json"),
 ]
 NoColorOption = Annotated[
     bool,
-    typer.Option(
-        "--no-color",
-        help="No colour (also with NO_COLOR in the environment).",
-        rich_help_panel=OUTPUT,
-    ),
+    shared(None, "No colour (also with NO_COLOR in the environment).", OUTPUT, "--no-color"),
 ]
 
 
@@ -156,19 +125,8 @@ def colour_wanted(no_color: bool) -> bool | None:
     return False if no_color else None
 
 
-@dataclass(frozen=True)
-class SearchPlace:
-    """Where a search runs."""
-
-    workers: WorkersOption = "auto"
-    executor: SearchExecutorOption = "auto"
-    address: AddressOption = None
-    gpus_per_worker: GpusPerWorkerOption = None
-    cpus_per_worker: CpusPerWorkerOption = None
-    worker_resources: WorkerResourcesOption = None
-    job_timeout: JobTimeoutOption = None
-    metrics_port: MetricsPortOption = None
-    metrics_host: MetricsHostOption = "127.0.0.1"
+class Place:
+    """A group of options, named as `Placement.of` names them."""
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
@@ -178,19 +136,52 @@ class SearchPlace:
 
 
 @dataclass(frozen=True)
-class GamePlace:
+class SearchPlace(Place):
+    """Where a search runs."""
+
+    workers: WorkersOption = "auto"
+    executor: str = option(
+        "auto",
+        "auto|ray|threads|inline",
+        "Run in one thread of this process (inline), in several (threads), or on workers of Ray (ray). "
+        "auto, the default: threads; rules or evaluators in plain Python begin in one thread and move to "
+        "workers of Ray if more than about 8 s of work are left; with --address it means ray.",
+        PLACE,
+        "--executor",
+    )
+    address: AddressOption = None
+    gpus_per_worker: float | None = option(
+        None, "N", "GPUs that each worker reserves (0); with 0.5 two workers share one.", PLACE
+    )
+    cpus_per_worker: float | None = option(None, "N", "CPUs that each worker reserves (1).", PLACE)
+    worker_resources: str | None = option(
+        None, "NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE
+    )
+    job_timeout: float | None = option(
+        None,
+        "S",
+        "Seconds after which the worker of a job counts as hung and the job is run again (30).",
+        PLACE,
+    )
+    metrics_port: MetricsPortOption = None
+    metrics_host: MetricsHostOption = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class GamePlace(Place):
     """Where games are played."""
 
     workers: WorkersOption = "auto"
-    executor: ExecutorOption = "ray"
+    executor: str = option(
+        "ray", "ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE
+    )
     address: AddressOption = None
-    job_timeout: GameTimeoutOption = None
-
-    def placement(self) -> Placement:
-        """The options, read. Raises InvalidInput (workers)."""
-        from cluster.front_door.placement import Placement
-
-        return Placement.of(**vars(self))
+    job_timeout: float | None = option(
+        None,
+        "S",
+        "Seconds after which the worker of a game counts as hung and the game is played again (3600).",
+        PLACE,
+    )
 
 
 @dataclass(frozen=True)
@@ -218,7 +209,11 @@ class ShortHelp(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy(self)
         if len(self.params) > MANY and not ctx.meta.get(__name__):
-            shown.params = [p for p in self.params if p.param_type_name == "argument" or p.name in COMMON]
+            shown.params = [
+                each
+                for each in self.params
+                if each.param_type_name == "argument" or each.opts[0].removeprefix("--") in COMMON
+            ]
             left = len(self.params) - len(shown.params)
             shown.epilog = f"{left} more options: {ctx.command_path} --help-all"
         TyperCommand.format_help(shown, ctx, formatter)
@@ -232,7 +227,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     options = {name: parameters_of(kind) for name, kind in groups.items()}
     flat: list[Parameter] = []
     for name, parameter in declared.items():
-        flat += options.get(name) or [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+        flat += options.get(name) or [_parameter(name, hints[name], parameter.default)]
 
     def run(**values: Any) -> Any:
         for name, kind in groups.items():
@@ -251,16 +246,20 @@ def parameters_of(kind: Any) -> list[Parameter]:
     if issubclass(kind, SearchRequest):
         return [_parameter("game", GameArgument, MISSING), *_of_request(kind)]
     hints = get_type_hints(kind, include_extras=True)
-    return [_parameter(field.name, hints[field.name], field.default) for field in fields(kind)]
+    return [
+        _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
+        for each in fields(kind)
+    ]
 
 
-def request_option(name: str, *, panel: str | None = None, **changes: Any) -> Any:
-    """The option of a field of `SearchRequest`, for another command.
+def request_option(default: Any, name: str, *, panel: str | None = None, **changes: Any) -> Any:
+    """The option of a field of `SearchRequest`, for another command, as `option` returns it.
 
     ``panel``: its heading in help (None: the field's own; empty: the first). ``changes``: arguments of
     `typer.Option` that differ.
     """
-    return _typer_option(knob_of(SearchRequest, name), panel, changes)
+    described = _typer_option(knob_of(SearchRequest, name), panel, changes)
+    return field(default=default, metadata={_OPTION: described})
 
 
 def read_request(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
@@ -291,6 +290,8 @@ def _typer_option(knob: Knob, panel: str | None, changes: Mapping[str, Any]) -> 
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    if isinstance(default, Field):
+        hint, default = Annotated[hint, default.metadata[_OPTION]], default.default
     default = Parameter.empty if default is MISSING else default
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=default)
 
@@ -324,64 +325,6 @@ def read_strategies(text: str, known: Sequence[str] = STRATEGIES) -> list[str]:
     if not set(names) <= set(known):
         raise InvalidInput("strategies", text, "a list of " + ", ".join(known))
     return names
-
-
-def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
-    """Name ``--preset best`` to a person at a terminal, where it is stronger and no preset was given."""
-    if preset is not None or json_output or not sys.stderr.isatty():
-        return
-    from search.players.presets import BEST
-
-    if game.partition(":")[0] in BEST:
-        print("a stronger search for the best move: --preset best", file=sys.stderr)
-
-
-def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
-    """Name another strategy to a person at a terminal whose search would do more with it; whether one was
-    named. ``threads`` None: the search ran elsewhere."""
-    if json_output or not sys.stderr.isatty() or threads is None or request.lanes == 1:
-        return False
-    import games
-    from games.errors import InvalidInput
-    from search.prepare import check_search
-    from search.strategies import STRATEGY_CLASSES
-
-    rival = STRATEGY_CLASSES[request.strategy].rival(request, threads)
-    if rival is None:
-        return False
-    try:
-        check_search(replace(request, strategy=rival[0]), games.load(request.game))
-    except InvalidInput:
-        return False
-    print(rival[1], file=sys.stderr)
-    return True
-
-
-def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
-    """Name ``--lanes 1`` to a person at a terminal, where jobs are so short that dividing costs more."""
-    if json_output or not sys.stderr.isatty() or request.simulations is None or request.lanes == 1:
-        return
-    import games
-    from search.plan import MIN_ROUNDS, SHORTEST_JOB_S
-
-    rate = games.load(request.game).nominal_simulations_per_s
-    lane_s = request.simulations / request.lanes / rate
-    if request.evaluator is None and lane_s < MIN_ROUNDS * SHORTEST_JOB_S:
-        print(
-            f"{request.lanes} lanes have about {1000 * lane_s:.2g} ms of work each: with so few simulations, "
-            "--lanes 1 is quicker and plays no worse",
-            file=sys.stderr,
-        )
-
-
-def suggest_on_ray(request: SearchRequest) -> None:
-    """Name another strategy where calls on Ray take far longer than jobs of this one."""
-    import games
-    from search.strategies import STRATEGY_CLASSES
-
-    advice = STRATEGY_CLASSES[request.strategy].advice_on_ray(request, games.load(request.game))
-    if advice is not None:
-        report(advice)
 
 
 def report(line: str) -> None:

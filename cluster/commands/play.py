@@ -1,62 +1,45 @@
 """`banyan play`: a person against a player, in a terminal or through a pipe."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, colour_wanted, option
 
 INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("play")(play)
-
-
 def play(
     game: GameArgument,
-    opponent: Annotated[
-        str | None,
-        option(
-            "PLAYER", "Who plays against you: name:key=value,... (see banyan players), instead of a preset."
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(
-            "best|plain|...",
-            "Settings of the opponent, with 1 s of CPU time a move: best, the strongest known for the "
-            "game (the default); plain, UCT with random playouts; or a preset of the player uct.",
-        ),
-    ] = None,
-    side: Annotated[
-        str,
-        option(
-            "first|second|both|none",
-            "The side that you play; with more than two players also third and so on, or all.",
-        ),
-    ] = "first",
-    fleet: Annotated[
-        str | None,
-        option(
-            "'A1 right,J7J10,...'",
-            "Battleship: where your ships lie, in order, each by its first cell and right, left, up or "
-            "down, or by both ends; random at the end places the rest. Without it you are asked at a "
-            "terminal; otherwise your fleet is dealt.",
-            POSITION,
-        ),
-    ] = None,
+    opponent: str | None = option(
+        None, "PLAYER", "Who plays against you: name:key=value,... (see banyan players), instead of a preset."
+    ),
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings of the opponent, with 1 s of CPU time a move: best, the strongest known for the "
+        "game (the default); plain, UCT with random playouts; or a preset of the player uct.",
+    ),
+    side: str = option(
+        "first",
+        "first|second|both|none",
+        "The side that you play; with more than two players also third and so on, or all.",
+    ),
+    fleet: str | None = option(
+        None,
+        "'A1 right,J7J10,...'",
+        "Battleship: where your ships lie, in order, each by its first cell and right, left, up or "
+        "down, or by both ends; random at the end places the rest. Without it you are asked at a "
+        "terminal; otherwise your fleet is dealt.",
+        POSITION,
+    ),
     moves: MovesOption = None,
-    load: Annotated[
-        Path | None,
-        option("FILE", "Continue a game that was saved, or recorded by banyan match --out.", POSITION),
-    ] = None,
-    number: Annotated[int, option("N", "Number of the game in the file.", POSITION)] = 1,
-    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0,
+    load: Path | None = option(
+        None, "FILE", "Continue a game that was saved, or recorded by banyan match --out.", POSITION
+    ),
+    number: int = option(1, "N", "Number of the game in the file.", POSITION),
+    seed: int = option(0, "N", "Seed of all random numbers."),
     no_color: NoColorOption = False,
 ) -> int:
     """Play a game against a player or another person, or watch one. Type help for the commands."""

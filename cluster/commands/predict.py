@@ -1,13 +1,12 @@
 """`banyan predict`: simulates a search on any number of workers, with costs measured on this machine."""
 
+# ruff: noqa: B008, RUF009
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from cluster.commands.options import (
     OUTPUT,
@@ -22,7 +21,6 @@ from cluster.commands.options import (
     read_strategies,
     report,
     request_option,
-    with_groups,
 )
 from search.request import SearchRequest
 
@@ -30,88 +28,71 @@ if TYPE_CHECKING:
     from cluster.lab.predict.launch import Prediction
 
 COSTS, FAULTS = "Costs", "Faults"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("predict")(with_groups(predict))
+OF_REQUEST = ("simulations", "rounds", "batch", "playouts_per_leaf", "seed")
 
 
 @dataclass(frozen=True)
 class Searches:
     """The searches to predict."""
 
-    workers: Annotated[
-        str,
-        option(
-            "N,N,...|auto",
-            "Numbers of workers to predict; auto: 1, 2, 4, 8, ... to 1024, as many as there is time for.",
-        ),
-    ] = "auto"
-    strategies: Annotated[str, option("S,S,...", "Strategies to predict: root, tree, leaf.")] = "root,tree"
-    seconds: Annotated[
-        float | None,
-        option(
-            "S",
-            "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
-            "the largest are left out if there is no time for them.",
-            show_default="120; none with --workers",
-        ),
-    ] = None
-    lanes: Annotated[
-        int | None, request_option("lanes", panel="", show_default="the largest number of workers")
-    ] = None
-    simulations: Annotated[
-        int | None,
-        request_option(
-            "simulations",
-            help="Simulations of the search.",
-            show_default="those of 32 jobs of the usual length for each lane",
-        ),
-    ] = None
-    rounds: Annotated[int | None, request_option("rounds", panel="")] = None
-    batch: Annotated[int | None, request_option("batch", panel="")] = None
-    playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
-    seed: Annotated[int, request_option("seed")] = 0
+    workers: str = option(
+        "auto",
+        "N,N,...|auto",
+        "Numbers of workers to predict; auto: 1, 2, 4, 8, ... to 1024, as many as there is time for.",
+    )
+    strategies: str = option("root,tree", "S,S,...", "Strategies to predict: root, tree, leaf.")
+    seconds: float | None = option(
+        None,
+        "S",
+        "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
+        "the largest are left out if there is no time for them.",
+        show_default="120; none with --workers",
+    )
+    lanes: int | None = request_option(None, "lanes", panel="", show_default="the largest number of workers")
+    simulations: int | None = request_option(
+        None,
+        "simulations",
+        help="Simulations of the search.",
+        show_default="those of 32 jobs of the usual length for each lane",
+    )
+    rounds: int | None = request_option(None, "rounds", panel="")
+    batch: int | None = request_option(None, "batch", panel="")
+    playouts_per_leaf: int | None = request_option(None, "playouts_per_leaf", panel="")
+    seed: int = request_option(0, "seed")
 
 
 @dataclass(frozen=True)
 class CostOptions:
     """The source of the costs, and the searches that check the prediction."""
 
-    measure: Annotated[
-        str,
-        option(
-            "N,N,...|none",
-            "Numbers of workers for which the search is also run here, to check the prediction.",
-            COSTS,
-        ),
-    ] = "none"
-    repeats: Annotated[int, option("N", "How often each measurement is repeated.", COSTS)] = 3
-    costs: Annotated[
-        Path | None,
-        option("FILE", "Take the costs from a file that --save-costs wrote, and measure none.", COSTS),
-    ] = None
-    save_costs: Annotated[Path | None, option("FILE", "Write the measured costs to a file.", COSTS)] = None
-    link: Annotated[
-        float | None,
-        option(
-            "GBIT",
-            "Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
-            "of the costs, or 10).",
-            COSTS,
-        ),
-    ] = None
+    measure: str = option(
+        "none",
+        "N,N,...|none",
+        "Numbers of workers for which the search is also run here, to check the prediction.",
+        COSTS,
+    )
+    repeats: int = option(3, "N", "How often each measurement is repeated.", COSTS)
+    costs: Path | None = option(
+        None, "FILE", "Take the costs from a file that --save-costs wrote, and measure none.", COSTS
+    )
+    save_costs: Path | None = option(None, "FILE", "Write the measured costs to a file.", COSTS)
+    link: float | None = option(
+        None,
+        "GBIT",
+        "Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
+        "of the costs, or 10).",
+        COSTS,
+    )
 
 
 @dataclass(frozen=True)
 class FaultOptions:
     """Simulated faults."""
 
-    failures_per_hour: Annotated[float, option("X", "Deaths of each worker per hour.", FAULTS)] = 0.0
-    restart: Annotated[float, option("S", "Seconds until a dead worker is replaced.", FAULTS)] = 3.0
-    stragglers: Annotated[float, option("X", "Share of jobs that take longer, from 0 to 1.", FAULTS)] = 0.0
-    straggler_factor: Annotated[float, option("X", "How many times longer these jobs take.", FAULTS)] = 10.0
+    failures_per_hour: float = option(0.0, "X", "Deaths of each worker per hour.", FAULTS)
+    restart: float = option(3.0, "S", "Seconds until a dead worker is replaced.", FAULTS)
+    stragglers: float = option(0.0, "X", "Share of jobs that take longer, from 0 to 1.", FAULTS)
+    straggler_factor: float = option(10.0, "X", "How many times longer these jobs take.", FAULTS)
 
 
 def predict(
@@ -119,7 +100,7 @@ def predict(
     searches: Searches,
     costs: CostOptions,
     faults: FaultOptions,
-    out: Annotated[Path | None, option("DIR", "Write predict.json, .csv and a figure there.", OUTPUT)] = None,
+    out: Path | None = option(None, "DIR", "Write predict.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,

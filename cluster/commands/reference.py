@@ -7,15 +7,15 @@ banyan reference --games > cluster/play/built_in.json
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from cluster.commands.options import option
 from search.options import knobs_of
 from search.request import SearchRequest
 
@@ -47,14 +47,9 @@ MEANINGS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("reference", hidden=True)(reference)
-
-
 def reference(
     context: typer.Context,
-    games: Annotated[bool, typer.Option("--games", help="The built-in games as JSON instead.")] = False,
+    games: bool = option(False, None, "The built-in games as JSON instead.", None, "--games"),
 ) -> None:
     """Print the reference of options, players and answers of the API as Markdown."""
     from cluster.system.terminal import write
@@ -110,12 +105,12 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
     """A row for each option of a player: name, what is accepted, default, meaning."""
     from games.catalogue import load
     from games.errors import InvalidInput
-    from games.spec import Spec
+    from games.spec import Options, Spec
     from search.players.catalogue import OPTION_TEXTS, PLAYERS
 
     searched = {knob.key: knob for knob in knobs_of(kind)}
     for game in map(load, GAMES):
-        options = _recorder(name)
+        options = Options(Spec(name), "player")
         try:
             player: Any = PLAYERS[name][0](Spec(name), options, game)
         except InvalidInput:
@@ -125,7 +120,7 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
         player = None
     request = getattr(player, "request", None)
     rows = []
-    for key, accepted, default in options.taken:
+    for key, (accepted, default) in options.taken.items():
         text = OPTION_TEXTS.get(key, "")
         if request is not None and key in searched:
             knob = searched[key]
@@ -136,40 +131,6 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
             default = knob.option.unset if own is None else _text(own)
         rows.append([f"`{key}`", accepted, default, text])
     return rows
-
-
-def _recorder(name: str) -> Any:
-    """The options of an empty spec, which record in ``taken`` each option that is read."""
-    from games.spec import Options, Spec
-
-    class Recorder(Options):
-        def __init__(self) -> None:
-            super().__init__(Spec(name), "player")
-            self.taken: list[tuple[str, str, str]] = []
-
-        def whole(self, key: str, default: int, low: int, high: int) -> int:
-            self.taken.append((key, f"a whole number from {low} to {high}", str(default)))
-            return default
-
-        def integer(self, key: str) -> int | None:
-            self.taken.append((key, "a whole number", ""))
-            return None
-
-        def number(self, key: str) -> float | None:
-            self.taken.append((key, "a number", ""))
-            return None
-
-        def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
-            self.taken.append((key, " or ".join(accepted), default))
-            return default
-
-        def text(
-            self, key: str, default: str, pattern: re.Pattern[str] | None = None, accepted: str = ""
-        ) -> str:
-            self.taken.append((key, accepted or "text", default))
-            return default
-
-    return Recorder()
 
 
 def _sections(

@@ -1,5 +1,6 @@
 """`banyan search` searches one position; `banyan resume` continues an interrupted search."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 import sys
@@ -15,11 +16,6 @@ from cluster.commands.options import (
     OutputOptions,
     SearchPlace,
     option,
-    suggest_best,
-    suggest_on_ray,
-    suggest_one_lane,
-    suggest_rival,
-    with_groups,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -29,63 +25,41 @@ if TYPE_CHECKING:
     from cluster.launch import Output
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("search")(with_groups(search))
-    app.command("resume")(with_groups(resume))
-
-
 def search(
     request: SearchRequest,
     place: SearchPlace,
     output: OutputOptions,
-    preset: Annotated[
-        str | None,
-        option(
-            "best|plain|...",
-            "Settings for all options that are not given: best, which won most matches of the game; "
-            "plain, UCT with random playouts; or the constants of a published source.",
-            SEARCH,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, option("FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT)
-    ] = None,
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings for all options that are not given: best, which won most matches of the game; "
+        "plain, UCT with random playouts; or the constants of a published source.",
+        SEARCH,
+    ),
+    checkpoint: Path | None = option(
+        None, "FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT
+    ),
     checkpoint_every: CheckpointEveryOption = None,
-    server: Annotated[
-        str | None,
-        option("URL", "Search on a server (banyan serve), which decides where the search runs.", PLACE),
-    ] = None,
-    token_file: Annotated[
-        Path | None, option("FILE", "File with the server's token (also BANYAN_TOKEN).", PLACE)
-    ] = None,
+    server: str | None = option(
+        None, "URL", "Search on a server (banyan serve), which decides where the search runs.", PLACE
+    ),
+    token_file: Path | None = option(
+        None, "FILE", "File with the server's token (also BANYAN_TOKEN).", PLACE
+    ),
 ) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.executors.choose import on_this_machine
     from cluster.launch import CheckpointOptions, run_search
-    from cluster.runtime.workers import AUTO
     from games.errors import InvalidInput
 
     request = _with_preset(request, preset, output)
     if server is not None:
-        status = _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
-    elif token_file is not None:
+        return _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
+    if token_file is not None:
         raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
-    else:
-        keep = CheckpointOptions.of(checkpoint, checkpoint_every)
-        status = run_search(request, place.placement(), output.output(), keep=keep)
-    if status == 0:
-        suggest_best(request.game, preset, output.json_output)
-        placed = place.placement()
-        on_ray = server is None and placed.on_ray
-        threads = None
-        if server is None and not on_ray:
-            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
-        if not suggest_rival(request, threads, output.json_output):
-            suggest_one_lane(request, output.json_output)
-        if on_ray:
-            suggest_on_ray(request)
-    return status
+    if checkpoint is None and checkpoint_every is not None:
+        raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
+    keep = None if checkpoint is None else CheckpointOptions(checkpoint, checkpoint_every)
+    return run_search(request, place.placement(), output.output(), keep=keep)
 
 
 def resume(

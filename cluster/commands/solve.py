@@ -1,14 +1,14 @@
 """`banyan solve`: solves small games exactly."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from cluster.commands.options import (
     GameArgument,
@@ -17,7 +17,6 @@ from cluster.commands.options import (
     PositionOption,
     colour_wanted,
     option,
-    with_groups,
 )
 
 if TYPE_CHECKING:
@@ -35,47 +34,36 @@ SIDES = ("first", "second")
 LINE_EVERY_S = 1.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("solve")(with_groups(solve))
-
-
 @dataclass(frozen=True)
 class DrawingOptions:
     """The drawing of a solution."""
 
-    draw: Annotated[
-        str | None,
-        option(
-            "KIND",
-            "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
-            "one player (and-or), or that player's strategy against all replies (strategy).",
-            DRAWING,
-        ),
-    ] = None
-    side: Annotated[
-        str | None,
-        option(
-            "first|second",
-            "The player of the and-or tree or strategy; if left out, the one who wins.",
-            DRAWING,
-        ),
-    ] = None
-    out: Annotated[
-        Path | None,
-        option(
-            "FILE", "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.", DRAWING
-        ),
-    ] = None
+    draw: str | None = option(
+        None,
+        "KIND",
+        "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
+        "one player (and-or), or that player's strategy against all replies (strategy).",
+        DRAWING,
+    )
+    side: str | None = option(
+        None,
+        "first|second",
+        "The player of the and-or tree or strategy; if left out, the one who wins.",
+        DRAWING,
+    )
+    out: Path | None = option(
+        None,
+        "FILE",
+        "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
+        DRAWING,
+    )
 
 
 def solve(
     game: GameArgument,
     moves: MovesOption = None,
     position: PositionOption = None,
-    max_positions: Annotated[
-        int, option("N", "Give up if more positions than this can be reached.")
-    ] = MAX_POSITIONS,
+    max_positions: int = option(MAX_POSITIONS, "N", "Give up if more positions than this can be reached."),
     *,
     drawing: DrawingOptions,
     output: OutputOptions,
@@ -88,7 +76,8 @@ def solve(
     from cluster.drawing.figures import figure_of_solved
     from cluster.drawing.writers import format_of, write_figure, write_text
     from cluster.play.position import read_position
-    from cluster.system.terminal import print_json, write
+    from cluster.system.status_line import StatusLine
+    from cluster.system.terminal import print_json, stderr_console, write
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
     from games.errors import InvalidInput
@@ -102,8 +91,13 @@ def solve(
     player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
-    report = _reporter(started) if output.progress else None
-    solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
+    console = stderr_console(colour_wanted(output.no_color))
+    with StatusLine(console, "solving ...", LINE_EVERY_S, enabled=output.progress) as line:
+
+        def report(done: int, found: int) -> None:
+            line.show(done + found, lambda: time.monotonic() - started, partial(_done, done, found))
+
+        solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
     elapsed_s = time.monotonic() - started
     kind = drawing.draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
@@ -147,23 +141,13 @@ def _check(shown: Position, max_positions: int) -> None:
         raise InvalidInput(field, value, "a position in which the game is not over")
 
 
-def _reporter(started: float) -> Any:
-    """A function that prints progress at most once a second, and nothing in the first second."""
+def _done(done: int, found: int, elapsed_s: float) -> str:
+    """The progress of solving in words."""
     from cluster.system.terminal import count, duration
     from games.errors import counted
 
-    last = started
-
-    def report(done: int, found: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_EVERY_S:
-            last = now
-            took = duration(now - started)
-            step = "working back from the ends" if done == found else f"{count(done)} looked at"
-            print(f"banyan: {counted(found, 'position')} found, {step}, {took}", file=sys.stderr, flush=True)
-
-    return report
+    step = "working back from the ends" if done == found else f"{count(done)} looked at"
+    return f"{counted(found, 'position')} found, {step}, {duration(elapsed_s)}"
 
 
 def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:

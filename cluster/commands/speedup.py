@@ -1,5 +1,6 @@
 """`banyan speedup`: throughput by number of workers, compared with the ceiling of the machine."""
 
+# ruff: noqa: B008
 from __future__ import annotations
 
 import signal
@@ -8,9 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from cluster.commands.options import (
     OUTPUT,
@@ -29,8 +28,6 @@ from cluster.commands.options import (
     read_strategies,
     report,
     request_option,
-    suggest_best,
-    with_groups,
 )
 from search.request import ALL_STRATEGIES, SearchRequest
 
@@ -41,75 +38,58 @@ if TYPE_CHECKING:
     from cluster.runtime.session import Session
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("speedup")(with_groups(speedup))
-
-
 @dataclass(frozen=True)
 class Measurement:
     """What is measured."""
 
-    workers: Annotated[
-        str,
-        option(
-            "N,N,...|auto",
-            "Numbers of workers to measure; auto: 1, 2, 4, 8, ... to all CPUs, those of the cluster with "
-            "--address.",
-        ),
-    ] = "auto"
-    strategies: Annotated[
-        str, option("S,S,...", "Strategies to measure: root, tree, leaf; in threads also subtree.")
-    ] = "root,tree"
-    seconds: Annotated[
-        float | None,
-        option(
-            "S",
-            "Time of the whole measurement; longer if searches would be too short to be measured.",
-            show_default="120",
-        ),
-    ] = None
-    simulations: Annotated[
-        int | None,
-        request_option(
-            "simulations",
-            help="Simulations of each run, the same number for all numbers of workers.",
-            show_default="as many as fit into the time",
-        ),
-    ] = None
-    repeats: Annotated[
-        int | None,
-        option(
-            "N",
-            "How often each run is repeated; repeats are interleaved.",
-            show_default="as often as the time allows, at least once",
-        ),
-    ] = None
-    lanes: Annotated[
-        int | None, request_option("lanes", panel="", show_default="16, or 4 for each worker")
-    ] = None
-    batch: Annotated[int | None, request_option("batch", panel="")] = None
-    playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
-    memory: Annotated[int, request_option("memory_mb", show_default=True)] = 4096
-    seed: Annotated[int, request_option("seed")] = 0
-    preset: Annotated[
-        str | None,
-        option(
-            "best|plain|...",
-            "Settings of the searches, but for strategy and lanes: best, what won most matches of the "
-            "game; plain (the default), UCT with random playouts; or the constants of a source document.",
-        ),
-    ] = None
-    executor: Annotated[
-        str, option("ray|threads", "Workers are processes of Ray, or threads of this process.", PLACE)
-    ] = "ray"
+    workers: str = option(
+        "auto",
+        "N,N,...|auto",
+        "Numbers of workers to measure; auto: 1, 2, 4, 8, ... to all CPUs, those of the cluster with "
+        "--address.",
+    )
+    strategies: str = option(
+        "root,tree", "S,S,...", "Strategies to measure: root, tree, leaf; in threads also subtree."
+    )
+    seconds: float | None = option(
+        None,
+        "S",
+        "Time of the whole measurement; longer if searches would be too short to be measured.",
+        show_default="120",
+    )
+    simulations: int | None = request_option(
+        None,
+        "simulations",
+        help="Simulations of each run, the same number for all numbers of workers.",
+        show_default="as many as fit into the time",
+    )
+    repeats: int | None = option(
+        None,
+        "N",
+        "How often each run is repeated; repeats are interleaved.",
+        show_default="as often as the time allows, at least once",
+    )
+    lanes: int | None = request_option(None, "lanes", panel="", show_default="16, or 4 for each worker")
+    batch: int | None = request_option(None, "batch", panel="")
+    playouts_per_leaf: int | None = request_option(None, "playouts_per_leaf", panel="")
+    memory: int = request_option(4096, "memory_mb", show_default=True)
+    seed: int = request_option(0, "seed")
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings of the searches, but for strategy and lanes: best, what won most matches of the "
+        "game; plain (the default), UCT with random playouts; or the constants of a source document.",
+    )
+    executor: str = option(
+        "ray", "ray|threads", "Workers are processes of Ray, or threads of this process.", PLACE
+    )
     address: AddressOption = None
 
 
 def speedup(
     game: GameArgument,
     measurement: Measurement,
-    out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and a figure there.", OUTPUT)] = None,
+    out: Path | None = option(None, "DIR", "Write speedup.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
@@ -152,7 +132,6 @@ def speedup(
             for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
         _show(rows, json_output, colour_wanted(no_color))
-        suggest_best(game, measurement.preset, json_output)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 

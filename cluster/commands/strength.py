@@ -1,12 +1,10 @@
 """`banyan strength`: the playing strength of searches with parallel lanes."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from cluster.commands.options import (
     BUDGET,
@@ -19,8 +17,6 @@ from cluster.commands.options import (
     read_counts,
     read_format,
     request_option,
-    suggest_best,
-    with_groups,
 )
 
 GAMES = "Games"
@@ -30,142 +26,108 @@ DEFAULT_PAIRS = 100
 DEFAULT_POSITIONS = 2000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("strength")(with_groups(strength))
-
-
 @dataclass(frozen=True)
 class Searches:
     """The searches that play."""
 
-    lanes: Annotated[str, option("N,N,...", "Numbers of lanes to measure.")] = "2,4,8,16"
-    strategies: Annotated[
-        str,
-        option(
-            "S,S,...",
-            "Strategies to measure: root, tree and leaf, each optionally with options of the player "
-            "uct: tree,tree:rounds=8,root.",
-        ),
-    ] = "root,tree,leaf"
-    options: Annotated[
-        str, option("K=V,...", "Options of the player uct for all searches, such as c=0.5.")
-    ] = ""
-    preset: Annotated[
-        str | None,
-        option(
-            "best|plain|...",
-            "Settings of all searches, but for strategy and lanes, where --options has none: best, what "
-            "won most matches of the game; plain (the default), UCT with random playouts; or the constants "
-            "of a source document.",
-        ),
-    ] = None
-    simulations: Annotated[
-        str | None,
-        option(
-            "N,N,...",
-            f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
-            "exact: a map of lanes and budgets.",
-            BUDGET,
-        ),
-    ] = None
-    total: Annotated[
-        int | None, option("N", "Instead, simulations per move for all lanes together.", BUDGET)
-    ] = None
+    lanes: str = option("2,4,8,16", "N,N,...", "Numbers of lanes to measure.")
+    strategies: str = option(
+        "root,tree,leaf",
+        "S,S,...",
+        "Strategies to measure: root, tree and leaf, each optionally with options of the player "
+        "uct: tree,tree:rounds=8,root.",
+    )
+    options: str = option("", "K=V,...", "Options of the player uct for all searches, such as c=0.5.")
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings of all searches, but for strategy and lanes, where --options has none: best, what "
+        "won most matches of the game; plain (the default), UCT with random playouts; or the constants "
+        "of a source document.",
+    )
+    simulations: str | None = option(
+        None,
+        "N,N,...",
+        f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
+        "exact: a map of lanes and budgets.",
+        BUDGET,
+    )
+    total: int | None = option(None, "N", "Instead, simulations per move for all lanes together.", BUDGET)
 
 
 @dataclass(frozen=True)
 class Matches:
     """The games that they play."""
 
-    scores_only: Annotated[
-        bool,
-        typer.Option(
-            "--scores-only",
-            help="Measure only scores at equal totals, which is quicker, and no speedups.",
-            rich_help_panel=GAMES,
-        ),
-    ] = False
-    pairs: Annotated[
-        int | None, option("N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES)
-    ] = None
-    total_pairs: Annotated[
-        int | None,
-        option(
-            "N",
-            "Pairs of games in each match at equal totals (default: as --pairs); these matches "
-            "determine the speedup most.",
-            GAMES,
-        ),
-    ] = None
-    opening_plies: Annotated[
-        int | None,
-        option("N", "Random moves that begin each pair of games (default: the game's number).", GAMES),
-    ] = None
-    seed: Annotated[int, request_option("seed", panel=GAMES)] = 0
+    scores_only: bool = option(
+        False,
+        None,
+        "Measure only scores at equal totals, which is quicker, and no speedups.",
+        GAMES,
+        "--scores-only",
+    )
+    pairs: int | None = option(None, "N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES)
+    total_pairs: int | None = option(
+        None,
+        "N",
+        "Pairs of games in each match at equal totals (default: as --pairs); these matches "
+        "determine the speedup most.",
+        GAMES,
+    )
+    opening_plies: int | None = option(
+        None, "N", "Random moves that begin each pair of games (default: the game's number).", GAMES
+    )
+    seed: int = request_option(0, "seed", panel=GAMES)
 
 
 @dataclass(frozen=True)
 class Judged:
     """Who says which search is stronger."""
 
-    judge: Annotated[
-        str,
-        option(
-            "games|exact",
-            "games: matches between the searches. exact: the exact values of the moves they choose in "
-            "given positions of games that can be solved; quicker for the same interval.",
-            EXACT,
-        ),
-    ] = "games"
-    positions: Annotated[
-        int | None,
-        option(
-            "N", f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).", EXACT
-        ),
-    ] = None
-    hard: Annotated[
-        int | None,
-        option(
-            "N",
-            "Take only positions in which a sequential search with N simulations loses something in one "
-            "of two tries: narrower intervals where most positions are easy.",
-            EXACT,
-        ),
-    ] = None
-    tries: Annotated[
-        int | None,
-        option(
-            "N",
-            "Moves that every search chooses in each position, with different seeds (default: 1): "
-            "narrower intervals without more positions, which take long to find.",
-            EXACT,
-        ),
-    ] = None
+    judge: str = option(
+        "games",
+        "games|exact",
+        "games: matches between the searches. exact: the exact values of the moves they choose in "
+        "given positions of games that can be solved; quicker for the same interval.",
+        EXACT,
+    )
+    positions: int | None = option(
+        None, "N", f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).", EXACT
+    )
+    hard: int | None = option(
+        None,
+        "N",
+        "Take only positions in which a sequential search with N simulations loses something in one "
+        "of two tries: narrower intervals where most positions are easy.",
+        EXACT,
+    )
+    tries: int | None = option(
+        None,
+        "N",
+        "Moves that every search chooses in each position, with different seeds (default: 1): "
+        "narrower intervals without more positions, which take long to find.",
+        EXACT,
+    )
 
 
 @dataclass(frozen=True)
 class Files:
     """Files that are read and written."""
 
-    out: Annotated[
-        Path | None,
-        option(
-            "DIR",
-            "Write strength.json, .csv, a figure and every game or move there; a measurement that is "
-            "started again makes only what is missing.",
-            OUTPUT,
-        ),
-    ] = None
+    out: Path | None = option(
+        None,
+        "DIR",
+        "Write strength.json, .csv, a figure and every game or move there; a measurement that is "
+        "started again makes only what is missing.",
+        OUTPUT,
+    )
     picture: FormatOption = None
-    costs: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Costs written by banyan predict --save-costs; predicts throughput with a worker for each lane.",
-            OUTPUT,
-        ),
-    ] = None
+    costs: Path | None = option(
+        None,
+        "FILE",
+        "Costs written by banyan predict --save-costs; predicts throughput with a worker for each lane.",
+        OUTPUT,
+    )
 
 
 def strength(
@@ -201,10 +163,7 @@ def strength(
         **vars(judged),
     )
     picture = read_format(files.picture, files.out)
-    status = run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
-    if status == 0:
-        suggest_best(game, searches.preset, output.json_output)
-    return status
+    return run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
 
 
 def _options(game: str, options: str, preset: str | None) -> str:

@@ -1,15 +1,14 @@
 """`banyan tree`: the top of a search tree."""
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cluster.commands.options import OutputOptions, SearchPlace, option, with_groups
+from cluster.commands.options import OutputOptions, SearchPlace, option
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -25,33 +24,22 @@ NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
 """One screen: the best moves with their main answers. Moves tried only once are not informative."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("tree")(with_groups(tree))
-
-
 @dataclass(frozen=True)
 class DrawingOptions:
     """The part of a tree that is shown."""
 
-    nodes: Annotated[int, option("N", "The number of nodes shown, the most visited.", DRAWING)] = NODES
-    depth: Annotated[int, option("DEPTH", "Plies below the root that are shown.", DRAWING)] = DEPTH
-    width: Annotated[
-        int, option("W", "The number of moves shown of each node, the most visited.", DRAWING)
-    ] = WIDTH
-    min_visits: Annotated[int, option("V", "Show only nodes with at least V visits.", DRAWING)] = MIN_VISITS
-    player: Annotated[
-        str | None,
-        option(
-            "PLAYER",
-            "Instead of a search, show the nodes that alphabeta:depth=3 or minimax:depth=3 visits and "
-            "cuts (ties=first: the order of textbooks).",
-            DRAWING,
-        ),
-    ] = None
-    out: Annotated[Path | None, option("FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)] = (
-        None
+    nodes: int = option(NODES, "N", "The number of nodes shown, the most visited.", DRAWING)
+    depth: int = option(DEPTH, "DEPTH", "Plies below the root that are shown.", DRAWING)
+    width: int = option(WIDTH, "W", "The number of moves shown of each node, the most visited.", DRAWING)
+    min_visits: int = option(MIN_VISITS, "V", "Show only nodes with at least V visits.", DRAWING)
+    player: str | None = option(
+        None,
+        "PLAYER",
+        "Instead of a search, show the nodes that alphabeta:depth=3 or minimax:depth=3 visits and "
+        "cuts (ties=first: the order of textbooks).",
+        DRAWING,
     )
+    out: Path | None = option(None, "FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)
 
     def extent(self) -> Extent:
         """The part of a tree that is shown. Raises InvalidInput (nodes, depth, width, min_visits)."""

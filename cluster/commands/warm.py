@@ -20,19 +20,12 @@ from search.request import ALL_STRATEGIES
 SEARCH_S = 0.05
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("warm")(warm)
-
-
 def warm(
     wanted: Annotated[
         list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Compile all built-in games.")] = False,
-    strategies: Annotated[str, option("NAME,...", "The strategies to compile for.")] = ",".join(
-        ALL_STRATEGIES
-    ),
+    everything: bool = option(False, None, "Compile all built-in games.", None, "--all"),
+    strategies: str = option(",".join(ALL_STRATEGIES), "NAME,...", "The strategies to compile for."),
     progress: ProgressOption = True,
     no_color: NoColorOption = False,
 ) -> None:

@@ -69,7 +69,7 @@ class Placement:
         return "a local Ray" if self.address is None else f"Ray at {self.address}"
 
     def start(
-        self, waiting: Callable[[str], None], timeout_s: float = DEFAULT_JOB_TIMEOUT_S, **options: Any
+        self, waiting: Callable[[str], None] | None, timeout_s: float = DEFAULT_JOB_TIMEOUT_S, **options: Any
     ) -> Executor:
         """Create and start the executor; ``options`` as in `make_executor`.
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import games
@@ -196,10 +196,5 @@ def _effort(text: str) -> Effort:
     parts = _COST.fullmatch(text)
     if parts is None:
         raise ValueError(text)
-    kinds = (int, float, float, int, int)
-    return Effort(
-        **{
-            field.name: kind(part)
-            for field, kind, part in zip(fields(Effort), kinds, parts.groups(), strict=True)
-        }
-    )
+    moves, cpu_s, longest_s, simulations, nodes = parts.groups()
+    return Effort(int(moves), float(cpu_s), float(longest_s), int(simulations), int(nodes))

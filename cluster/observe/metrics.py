@@ -24,7 +24,7 @@ from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, start_http_server
-from prometheus_client.core import Metric
+from prometheus_client.core import Metric as Metric
 from prometheus_client.registry import Collector
 
 from cluster.runtime.session import Session
@@ -41,40 +41,34 @@ SAMPLE_EVERY_S = 0.5
 """Scrapes within this interval, in seconds, share a sample, which limits the number of samples."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """A metric in terms that do not depend on prometheus_client."""
-
-    name: str
-    kind: str
-    """The type of metric: counter, gauge or histogram."""
-    text: str
-    samples: list[tuple[dict[str, str], float | Durations]]
-    """[(labels, value)]; all samples have equal label names. The values of a histogram are Durations."""
-
-
-def counter(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Family:
+def counter(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
     """A counter with one value, or with ``values`` by the value of its label or the tuple of its labels."""
-    return Family(name, "counter", text, _samples(values, labels))
+    return _metric(name, "counter", text, values, labels)
 
 
-def gauge(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Family:
+def gauge(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
     """A gauge; arguments as in `counter`."""
-    return Family(name, "gauge", text, _samples(values, labels))
+    return _metric(name, "gauge", text, values, labels)
 
 
-def histogram(name: str, text: str, values: Durations | Mapping[Any, Durations], *labels: str) -> Family:
+def histogram(name: str, text: str, values: Durations | Mapping[Any, Durations], *labels: str) -> Metric:
     """A histogram of durations; arguments as in `counter`."""
-    return Family(name, "histogram", text, _samples(values, labels))
+    return _metric(name, "histogram", text, values, labels)
 
 
-def _samples(values: Any, labels: tuple[str, ...]) -> list[tuple[dict[str, str], float | Durations]]:
-    if not labels:
-        return [({}, values)]
-    keys = (key if isinstance(key, tuple) else (str(key),) for key in values)
-    return [
-        (dict(zip(labels, key, strict=True)), value) for key, value in zip(keys, values.values(), strict=True)
-    ]
+def _metric(name: str, kind: str, text: str, values: Any, labels: tuple[str, ...]) -> Metric:
+    metric = Metric(name.removesuffix("_total"), text, kind)
+    for key, value in (values if isinstance(values, Mapping) else {(): values}).items():
+        own = dict(zip(labels, key if isinstance(key, tuple) else (str(key),), strict=True))
+        if not isinstance(value, Durations):
+            metric.add_sample(name, own, value)
+            continue
+        counts = list(accumulate(value.counts))
+        for bound, count in zip(_BOUNDS, counts, strict=True):
+            metric.add_sample(f"{name}_bucket", {**own, "le": bound}, count)
+        metric.add_sample(f"{name}_count", own, counts[-1])
+        metric.add_sample(f"{name}_sum", own, value.sum_s)
+    return metric
 
 
 @dataclass
@@ -125,7 +119,7 @@ class Metrics(Collector):
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
+        sources: tuple[Callable[[], Iterable[Metric]], ...] = (),
     ) -> None:
         self._clock = clock
         self._sources = sources
@@ -197,7 +191,7 @@ class Metrics(Collector):
             [_build_info()],
         )
         for families in (*own, *(source() for source in self._sources)):
-            yield from map(_metric_of, families)
+            yield from families
 
     def _totals(self) -> _Totals:
         totals = copy.deepcopy(self._ended)
@@ -228,7 +222,7 @@ class MetricsServer(Metrics):
         port: int,
         host: str = "127.0.0.1",
         clock: Callable[[], float] = time.monotonic,
-        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
+        sources: tuple[Callable[[], Iterable[Metric]], ...] = (),
     ) -> None:
         """Starts to listen; port 0 selects a free port. Raises InvalidInput (field ``metrics_port``)."""
         super().__init__(clock, sources)
@@ -248,7 +242,7 @@ class MetricsServer(Metrics):
         self._thread.join()
 
 
-def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
+def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
     yield counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
     yield counter("banyan_playouts_total", "Playouts of the merged simulations.", totals.playouts)
     running = sum(session.outcome is None for session in sessions)
@@ -256,7 +250,7 @@ def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family
     yield counter("banyan_searches_total", "Searches that ended, by outcome.", totals.outcomes, "outcome")
 
 
-def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
+def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
     yield counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
     yield counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", totals.jobs_retried)
     yield counter(
@@ -271,7 +265,7 @@ def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
     yield histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
 
 
-def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
+def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
     coordinators = [session.coordinator for session in sessions]
     nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
     yield gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
@@ -286,11 +280,11 @@ def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
     created = sum(int(session.search.strategy.created) for session in sessions)
     duplicates = sum(int(session.search.strategy.duplicates) for session in sessions)
     text = "Share of new nodes created by several lanes."
-    samples: list[Any] = [({}, duplicates / created)] if created else []
-    yield Family("banyan_duplicate_expansions_ratio", "gauge", text, samples)
+    ratio = {(): duplicates / created} if created else {}
+    yield gauge("banyan_duplicate_expansions_ratio", text, ratio)
 
 
-def _rates(sample: _Sample, before: _Sample) -> Iterator[Family]:
+def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
     simulations = _rate(sample.simulations - before.simulations, sample, before)
     yield gauge("banyan_simulations_per_second", "Recent simulations/s.", simulations)
     playouts = _rate(sample.playouts - before.playouts, sample, before)
@@ -299,7 +293,7 @@ def _rates(sample: _Sample, before: _Sample) -> Iterator[Family]:
 
 def _worker_metrics(
     executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
-) -> Iterator[Family]:
+) -> Iterator[Metric]:
     alive = {slot: float(number > 0) for slot, number in _by_slot(executors, lambda w: w.alive).items()}
     yield gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot")
     # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
@@ -312,11 +306,11 @@ def _worker_metrics(
     yield counter("banyan_worker_restarts_total", "Workers replaced.", restarts, "slot")
 
 
-def _build_info() -> Family:
+def _build_info() -> Metric:
     versions = {"version": "banyan-mcts", "ray": "ray", "numba": "numba"}
     labels = {label: version_of(package) for label, package in versions.items()}
     labels["python"] = platform.python_version()
-    return Family("banyan_build_info", "gauge", "Versions as labels; always 1.", [(labels, 1)])
+    return gauge("banyan_build_info", "Versions as labels; always 1.", {(*labels.values(),): 1}, *labels)
 
 
 def version_of(package: str) -> str:
@@ -344,17 +338,3 @@ def _rate(growth: float, sample: _Sample, before: _Sample) -> float:
 def _add_durations(total: Durations, more: Durations) -> None:
     total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
     total.sum_s += more.sum_s
-
-
-def _metric_of(family: Family) -> Metric:
-    metric = Metric(family.name.removesuffix("_total"), family.text, family.kind)
-    for labels, value in family.samples:
-        if not isinstance(value, Durations):
-            metric.add_sample(family.name, labels, value)
-            continue
-        counts = list(accumulate(value.counts))
-        for bound, count in zip(_BOUNDS, counts, strict=True):
-            metric.add_sample(f"{family.name}_bucket", {**labels, "le": bound}, count)
-        metric.add_sample(f"{family.name}_count", labels, counts[-1])
-        metric.add_sample(f"{family.name}_sum", labels, value.sum_s)
-    return metric

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import games
 from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units, UnitWorker
@@ -131,14 +131,7 @@ def _episode_of(entry: dict[str, Any]) -> Episode:
     """The episode of a line; raises ValueError, TypeError or KeyError for anything else."""
     if not isinstance(entry["actions"], list) or not math.isfinite(entry["value"]):
         raise ValueError(entry)
-    kinds = {
-        "seed": int,
-        "value": float,
-        "terminated": bool,
-        "truncated": bool,
-        "steps": int,
-        "simulations": int,
-        "seconds": float,
-    }
+    kinds = get_type_hints(Episode)
+    del kinds["actions"]
     values = {name: kind(entry[name]) for name, kind in kinds.items()}
     return Episode(actions=tuple(map(str, entry["actions"])), **values)

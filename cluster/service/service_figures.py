@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from cluster.observe.metrics import Family, counter, gauge, histogram
+from cluster.observe.metrics import Metric, counter, gauge, histogram
 from cluster.runtime.worker_state import WorkerState
 from cluster.service.pool import Pool
 from games import names
@@ -105,7 +105,7 @@ class ServiceFigures:
         mean_s = total_s / count if count else 5.0
         return max(1, min(60, round(mean_s / max(1, running))))
 
-    def families(self, pool: Pool, queued: int, running: int) -> Iterator[Family]:
+    def families(self, pool: Pool, queued: int, running: int) -> Iterator[Metric]:
         """All metric families with their present values; cluster/observe/METRICS.md describes them."""
         open_now = {"queued": queued, "running": running}
         with self.lock:

@@ -32,7 +32,10 @@ class Kept:
         if path is None:
             return
         path.mkdir(parents=True, exist_ok=True)
-        self._lock = lock_in(path, file, f"a folder that no other {what} is writing to")
+        try:
+            self._lock = os.fdopen(locked(path / file), "a", encoding="utf-8")
+        except BlockingIOError:
+            raise InvalidInput("out", str(path), f"a folder that no other {what} is writing to") from None
         if not (path / file).stat().st_size:
             self._lock.write(json.dumps(identity, indent=1) + "\n")
             self._lock.flush()
@@ -102,20 +105,6 @@ def replace_text(path: Path, text: str) -> None:
     os.replace(beside, path)
 
 
-def lock_in(folder: Path, name: str, accepted: str) -> IO[str]:
-    """Open and lock a file of the folder; the lock ends when it is closed, or with the process.
-
-    Raises InvalidInput (out) with what is ``accepted`` if another process holds the lock.
-    """
-    file = (folder / name).open("a", encoding="utf-8")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise InvalidInput("out", str(folder), accepted) from None
-    return file
-
-
 @contextmanager
 def held(path: Path, field: str) -> Iterator[None]:
     """Context manager that holds a lock on FILE.lock beside the file, which it creates and removes.
@@ -127,7 +116,7 @@ def held(path: Path, field: str) -> Iterator[None]:
     lock = path.with_name(f"{path.name or 'root'}.lock")
     descriptor = -1
     try:
-        descriptor = _open(lock)
+        descriptor = locked(lock)
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()}\n".encode())
     except BlockingIOError:
@@ -145,13 +134,23 @@ def held(path: Path, field: str) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _open(lock: Path) -> int:
-    """Open and lock the file; returns its descriptor. Raises BlockingIOError if another process holds it."""
+def locked(path: Path, *, wait: bool = False) -> int:
+    """Open and lock a file, which is created if it is missing; returns its descriptor.
+
+    The lock ends when that is closed, or with the process. Raises BlockingIOError if another process holds it
+    and ``wait`` is not set. Some network file systems have no locks; there, other writers are not prevented.
+    """
     while True:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.exists() and os.path.samestat(os.fstat(descriptor), lock.stat()):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise
+            except OSError:
+                pass
+            # Another process may have removed or renamed the file meanwhile.
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         except BaseException:
             os.close(descriptor)

@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
 from cluster.lab.throughput.speedup import Row, amounts, warnings
-from cluster.observe.metrics import Family
+from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
 from cluster.report.table import Table, count, left, number, percent, rate, right, write_files
@@ -69,7 +69,7 @@ def rows_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [asdict(row) | {"measured_on": provenance()} for row in rows]
 
 
-def metric_families(rows: Sequence[Row]) -> Iterator[Family]:
+def metric_families(rows: Sequence[Row]) -> Iterator[Metric]:
     """The rows as metrics. Label values are few: a game has its name without options, a file its stem."""
     rows = tuple(rows)
     gauges = {
@@ -81,18 +81,12 @@ def metric_families(rows: Sequence[Row]) -> Iterator[Family]:
             "ceiling_simulations_per_s",
         ),
     }
-    labels = [
-        {
-            "game": Path(row.game.partition(":")[0]).stem,
-            "strategy": row.strategy,
-            "executor": row.executor,
-            "workers": str(row.workers),
-        }
-        for row in rows
+    keys = [
+        (Path(row.game.partition(":")[0]).stem, row.strategy, row.executor, str(row.workers)) for row in rows
     ]
     for name, (text, value) in gauges.items():
-        values = [getattr(row, value) for row in rows]
-        yield Family(name, "gauge", text, list(zip(labels, values, strict=True)))
+        values = {key: getattr(row, value) for key, row in zip(keys, rows, strict=True)}
+        yield gauge(name, text, values, "game", "strategy", "executor", "workers")
 
 
 def plot(rows: Sequence[Row], path: Path) -> Any:
