@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -325,6 +325,64 @@ def read_strategies(text: str, known: Sequence[str] = STRATEGIES) -> list[str]:
     if not set(names) <= set(known):
         raise InvalidInput("strategies", text, "a list of " + ", ".join(known))
     return names
+
+
+def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
+    """Name ``--preset best`` to a person at a terminal, where it is stronger and no preset was given."""
+    if preset is not None or json_output or not sys.stderr.isatty():
+        return
+    from search.players.presets import BEST
+
+    if game.partition(":")[0] in BEST:
+        print("a stronger search for the best move: --preset best", file=sys.stderr)
+
+
+def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
+    """Name another strategy to a person at a terminal whose search would do more with it; whether one was
+    named. ``threads`` None: the search ran elsewhere."""
+    if json_output or not sys.stderr.isatty() or threads is None or request.lanes == 1:
+        return False
+    import games
+    from games.errors import InvalidInput
+    from search.prepare import check_search
+    from search.strategies import STRATEGY_CLASSES
+
+    rival = STRATEGY_CLASSES[request.strategy].rival(request, threads)
+    if rival is None:
+        return False
+    try:
+        check_search(replace(request, strategy=rival[0]), games.load(request.game))
+    except InvalidInput:
+        return False
+    print(rival[1], file=sys.stderr)
+    return True
+
+
+def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
+    """Name ``--lanes 1`` to a person at a terminal, where jobs are so short that dividing costs more."""
+    if json_output or not sys.stderr.isatty() or request.simulations is None or request.lanes == 1:
+        return
+    import games
+    from search.plan import MIN_ROUNDS, SHORTEST_JOB_S
+
+    rate = games.load(request.game).nominal_simulations_per_s
+    lane_s = request.simulations / request.lanes / rate
+    if request.evaluator is None and lane_s < MIN_ROUNDS * SHORTEST_JOB_S:
+        print(
+            f"{request.lanes} lanes have about {1000 * lane_s:.2g} ms of work each: with so few simulations, "
+            "--lanes 1 is quicker and plays no worse",
+            file=sys.stderr,
+        )
+
+
+def suggest_on_ray(request: SearchRequest) -> None:
+    """Name another strategy where calls on Ray take far longer than jobs of this one."""
+    import games
+    from search.strategies import STRATEGY_CLASSES
+
+    advice = STRATEGY_CLASSES[request.strategy].advice_on_ray(request, games.load(request.game))
+    if advice is not None:
+        report(advice)
 
 
 def report(line: str) -> None:

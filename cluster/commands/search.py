@@ -16,6 +16,10 @@ from cluster.commands.options import (
     OutputOptions,
     SearchPlace,
     option,
+    suggest_best,
+    suggest_on_ray,
+    suggest_one_lane,
+    suggest_rival,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -48,18 +52,33 @@ def search(
     ),
 ) -> int:
     """Search a position for the best move, on one worker or many."""
+    from cluster.executors.choose import on_this_machine
     from cluster.launch import CheckpointOptions, run_search
+    from cluster.runtime.workers import AUTO
     from games.errors import InvalidInput
 
     request = _with_preset(request, preset, output)
     if server is not None:
-        return _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
-    if token_file is not None:
+        status = _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
+    elif token_file is not None:
         raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
-    if checkpoint is None and checkpoint_every is not None:
-        raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
-    keep = None if checkpoint is None else CheckpointOptions(checkpoint, checkpoint_every)
-    return run_search(request, place.placement(), output.output(), keep=keep)
+    else:
+        if checkpoint is None and checkpoint_every is not None:
+            raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
+        keep = None if checkpoint is None else CheckpointOptions(checkpoint, checkpoint_every)
+        status = run_search(request, place.placement(), output.output(), keep=keep)
+    if status == 0:
+        suggest_best(request.game, preset, output.json_output)
+        placed = place.placement()
+        on_ray = server is None and placed.on_ray
+        threads = None
+        if server is None and not on_ray:
+            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
+        if not suggest_rival(request, threads, output.json_output):
+            suggest_one_lane(request, output.json_output)
+        if on_ray:
+            suggest_on_ray(request)
+    return status
 
 
 def resume(

@@ -28,6 +28,7 @@ from cluster.commands.options import (
     read_strategies,
     report,
     request_option,
+    suggest_best,
 )
 from search.request import ALL_STRATEGIES, SearchRequest
 
@@ -132,6 +133,7 @@ def speedup(
             for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
         _show(rows, json_output, colour_wanted(no_color))
+        suggest_best(game, measurement.preset, json_output)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 

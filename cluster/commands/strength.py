@@ -17,6 +17,7 @@ from cluster.commands.options import (
     read_counts,
     read_format,
     request_option,
+    suggest_best,
 )
 
 GAMES = "Games"
@@ -163,7 +164,10 @@ def strength(
         **vars(judged),
     )
     picture = read_format(files.picture, files.out)
-    return run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
+    status = run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
+    if status == 0:
+        suggest_best(game, searches.preset, output.json_output)
+    return status
 
 
 def _options(game: str, options: str, preset: str | None) -> str:

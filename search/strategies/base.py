@@ -133,6 +133,17 @@ class Strategy(ABC):
     ``playouts_per_leaf``."""
 
     @classmethod
+    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
+        """Another strategy that may suit better where this one ran in so many threads, and a line for people
+        that says so."""
+        return None
+
+    @classmethod
+    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
+        """A line for people whose search on Ray would better have another strategy."""
+        return None
+
+    @classmethod
     def refuse(cls, request: SearchRequest, game: Game) -> None:
         """Raise InvalidInput if this strategy cannot search the game, or not with these options."""
         return

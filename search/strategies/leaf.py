@@ -144,6 +144,16 @@ class LeafStrategy(InPlaceStrategy):
     by_leaves = True
 
     @classmethod
+    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
+        """Calls take far longer than the leaves of a quick game."""
+        if request.evaluator is not None or game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
+            return None
+        return (
+            "on Ray, leaf spends most of its time with calls in quick games such as this one, and is often "
+            "ten times slower: --strategy tree makes many times the simulations"
+        )
+
+    @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
         leaves = most_leaves(request, game.nominal_simulations_per_s)
         playouts = request.playouts_per_leaf or 1

@@ -174,6 +174,14 @@ class SubtreeStrategy(InPlaceStrategy):
     sends_jobs = False
 
     @classmethod
+    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
+        line = (
+            "in more than two threads --strategy tree makes more simulations: on 16 cores it made 78 % of "
+            "what independent searches make, subtree 20 % (gomoku)"
+        )
+        return ("tree", line) if threads > 2 else None
+
+    @classmethod
     def refuse(cls, request: SearchRequest, game: Game) -> None:
         """Games that threads cannot search in one tree."""
         if game.hidden_information or game.has_chance or game.open_loop or not game.is_two_player:

@@ -38,7 +38,7 @@ from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
-from search.request import MAX_SIMULATIONS, SearchRequest
+from search.request import MAX_SIMULATIONS, SUBTREE, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.tree.arena import Tree
 from search.tree.merge import increments, snapshot
@@ -51,6 +51,8 @@ MOST_PLANNED = 2**30
 """Most visits that a plan has: nodes count those in flight in 32 bits."""
 MIN_ROUNDS_OF_MANY = 64
 """The least number of rounds is that of lanes, between MIN_ROUNDS and this: see search/LANES.md."""
+RIVAL_LANES = 16
+"""With more lanes `subtree` is slower: cluster/lab/records/throughput.md."""
 MOST_ROUNDS = 128
 """Most rounds, unless jobs would be too long."""
 SHORT_JOB_S = 0.03
@@ -198,6 +200,13 @@ class TreeStrategy(Strategy):
 
     runner = TreeRunner
     by_rounds = True
+
+    @classmethod
+    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
+        if threads != 2:
+            return None
+        lanes = f" --lanes {RIVAL_LANES}" if request.lanes > RIVAL_LANES else ""
+        return SUBTREE, f"stronger in two threads of one machine: --strategy {SUBTREE}{lanes}"
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:

@@ -1,15 +1,125 @@
-"""`--preset` of measurements: the settings of the player that has it."""
+"""`--preset` of searches and measurements, and the line that names it where it is stronger."""
 
 from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import games
+from cluster.cli import run
+from cluster.commands.options import suggest_best, suggest_on_ray, suggest_rival
 from cluster.commands.speedup import Measurement, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
 from search.players import player_of
 from search.players.presets import BEST, NAMES, player_options_of
+from search.request import SearchRequest
+from tests.games.own_game import write_waiting
+
+LINE = "a stronger search for the best move: --preset best"
+SMALL = ("--lanes", "2", "--simulations", "2", "--pairs", "1", "--strategies", "root", "--executor", "inline")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def told(*arguments: str) -> str:
+    """What the command tells a person at a terminal."""
+    terminal = Terminal()
+    with contextlib.redirect_stderr(terminal), contextlib.redirect_stdout(io.StringIO()):
+        assert run(arguments) == 0
+    return terminal.getvalue()
+
+
+def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
+    shown = []
+    for game, preset, as_json in (
+        ("gomoku:size=5", None, False),
+        ("gomoku", "plain", False),
+        ("gomoku", None, True),
+        ("grundy", None, False),
+    ):
+        terminal = Terminal()
+        with contextlib.redirect_stderr(terminal):
+            suggest_best(game, preset, as_json)
+        shown.append(terminal.getvalue())
+    assert shown == [f"{LINE}\n", "", "", ""]
+
+
+def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
+    quick = SearchRequest("gomoku:size=5", strategy="leaf", simulations=50)
+    slow = replace(quick, game=f"{write_waiting(tmp_path)}:wait_ms=20")
+    for request, on_ray, count in (
+        (quick, True, 1),
+        (quick, False, 0),
+        (replace(quick, strategy="tree"), True, 0),
+        (slow, True, 0),
+    ):
+        for terminal in (Terminal(), io.StringIO()):
+            with contextlib.redirect_stderr(terminal):
+                if on_ray:
+                    suggest_on_ray(request)
+            assert terminal.getvalue().count("--strategy tree") == count
+
+
+def test_programs_are_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    suggest_best("gomoku", None, False)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_search_and_strength_tell() -> None:
+    assert told("search", "gomoku:size=5", "--simulations", "50").count(LINE) == 1
+    assert told("strength", "gomoku:size=5", *SMALL).count(LINE) == 1
+    assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
+
+
+@pytest.mark.slow
+def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
+    short = ("search", "tictactoe", "--simulations", "2000", "--strategy", "root")
+    hint = "--lanes 1 is quicker"
+    assert told(*short).count(hint) == 1
+    assert hint not in told(*short, "--lanes", "1")
+    assert hint not in told(*short, "--json")
+    # 37 ms of work for each of two lanes.
+    assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
+
+
+def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
+    hint = "--strategy subtree"
+    assert told("search", "tictactoe", "--simulations", "2000", "--workers", "2").count(hint) == 1
+    assert hint not in told("search", "tictactoe", "--simulations", "2000", "--workers", "4")
+    tree = SearchRequest("tictactoe", strategy="tree", simulations=2_000)
+    subtree = replace(tree, strategy="subtree")
+    for asked, threads, as_json, named in (
+        (tree, 2, False, "--strategy subtree\n"),
+        (replace(tree, lanes=64), 2, False, "--strategy subtree --lanes 16\n"),
+        (tree, None, False, ""),
+        (tree, 1, False, ""),
+        (tree, 16, False, ""),
+        (tree, 2, True, ""),
+        (replace(tree, lanes=1), 2, False, ""),
+        (replace(tree, game="battleship"), 2, False, ""),
+        (subtree, 2, False, ""),
+        (subtree, 3, False, "subtree 20 % (gomoku)\n"),
+        (subtree, 16, True, ""),
+    ):
+        terminal = Terminal()
+        with contextlib.redirect_stderr(terminal):
+            assert suggest_rival(asked, threads, as_json) == bool(named)
+        assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
+
+
+@pytest.mark.slow
+def test_speedup_tells() -> None:
+    small = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
+    assert told("speedup", "gomoku:size=5", *small).count(LINE) == 1
 
 
 @pytest.mark.parametrize("game", [*BEST, "grundy"])
