@@ -72,7 +72,9 @@ def with_room(known: Known, entries: int, legal: int) -> Known:
     fits = count + entries <= len(known.movers) and listed + legal <= len(known.legal)
     if fits:
         return known
-    larger = new_known(2 * (count + entries), 2 * (listed + legal))
+    larger = new_known(
+        max(len(known.movers), 2 * (count + entries)), max(len(known.legal), 2 * (listed + legal))
+    )
     if sum(column.nbytes for column in larger) > MOST_BYTES:
         return new_known(max(FIRST_ENTRIES, 2 * entries), max(8 * FIRST_ENTRIES, 2 * legal))
     for name, column in known._asdict().items():

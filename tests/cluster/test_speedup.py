@@ -100,7 +100,7 @@ def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
         assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.25)
         assert row.spent[WORKERS] > row.spent[GCS]
         assert row.others is not None
-        assert row.spent[OTHERS] <= row.others <= 1.0
+        assert row.spent[OTHERS] <= row.others + 1e-4 <= 1.0001
         assert row.trusted == (not warnings([row]))
 
 
@@ -141,7 +141,7 @@ def test_metrics_are_served_until_a_signal(executor: str, number: int) -> None:
 @pytest.mark.parametrize("game", ["./own.py:size=5", "/x/own.py", "own:size=9"])
 def test_metrics_name_a_game_without_its_options_and_folder(rows: list[Row], game: str) -> None:
     for family in metric_families([replace(rows[0], game=game)]):
-        assert [labels["game"] for labels, _ in family.samples] == ["own"]
+        assert [sample.labels["game"] for sample in family.samples] == ["own"]
 
 
 BURN = "import time\nwhile time.process_time() < 0.6: pass"

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cluster.checkpoint.checkpoint import Opened
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool, Run
 from cluster.service.records import QUEUED, Recorder
@@ -173,7 +174,7 @@ def test_a_search_that_ends_before_its_beginning_is_stored_tells_both_in_order(t
     live = searches.live(record.id)
     assert live is not None
     run = pool.runs.get(timeout=WAIT_S)
-    session = session_of(run.opened)
+    session = session_of(Opened(run.coordinator))
     # The disk takes its time, and the search does not.
     recorder.put(partial(gate.wait, WAIT_S), lambda: None)
     searches.search_begun(live, session)
