@@ -135,7 +135,7 @@ class Dispatcher:
     def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
         answer = self.ray.call(process.actor, method, *arguments)
-        self._inbox.expect(answer, answer, hear)
+        self._inbox.expect(answer, hear)
         return answer
 
     def _put(self, part: Any) -> Handle:
@@ -221,7 +221,7 @@ class Dispatcher:
             values.append(self._published.reference(process.common_key, common.value, common.nbytes))
         call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
-        call = self._call(process, hear, "run", packed, *values)
+        call = self._call(process, hear, "run_call", packed, *values)
         self.calls += 1
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
@@ -231,7 +231,7 @@ class Dispatcher:
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
         events: list[Event] = []
-        for hear, _, answer in self._inbox.take(timeout_s):
+        for hear, answer in self._inbox.take(timeout_s):
             events.extend(hear(answer))
         return events
 
