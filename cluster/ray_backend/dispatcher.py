@@ -143,12 +143,8 @@ class Dispatcher:
 
     def check_health(self) -> None:
         """Call idle workers whose health check is due, and those that have begun jobs, for the outcomes."""
-        for slot, process in self._slots.to_hear():
+        for slot, process in self._slots.to_call():
             self._send(slot, process, [])
-        for slot, process in self._slots.to_feel():
-            call = self._call(process, partial(self._returned, slot, process), "pulse")
-            process.bundles[call] = Bundle([])
-            self._slots.set_deadline(process)
 
     def settle(self) -> None:
         """Assign lanes to the workers that are there, if they have changed."""
@@ -222,11 +218,12 @@ class Dispatcher:
         call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
         call = self._call(process, hear, "run_call", packed, *values)
-        self.calls += 1
+        self.calls += bool(jobs)
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
         self._slots.set_deadline(process)
-        slot.work()
+        if jobs or process.begun:
+            slot.work()
 
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""

@@ -206,10 +206,6 @@ class WorkerProcess(ContextWorkers):
         """Cancel all jobs that were begun."""
         self.begun.cancel()
 
-    def pulse(self) -> bytes:
-        """Health check; returns what `run_call` does for no jobs."""
-        return pickle.dumps([])
-
     def run_call(self, packed: bytes, *values: bytes) -> bytes:
         """Run or begin the jobs of a packed call in order; ``values``: the pickled values listed in `Call`.
 
