@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from cluster.lab.throughput.speedup import Row
-from cluster.service.reports import MOST, ReportFiles
+from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
@@ -120,13 +120,12 @@ def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
 def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         write(tmp_path / f"{number}" / "speedup.json", ROWS, number)
-    files = ReportFiles(tmp_path)
-    listed = files.listed()
+    listed = listed_in(tmp_path)
     assert [each.name for each in listed] == [f"{number}" for number in reversed(range(5, MOST + 5))]
     (tmp_path / "7" / "speedup.json").unlink()
-    assert files.content(next(each.id for each in listed if each.name == "7")) is None
-    assert files.content(listed[0].id) == json.dumps(ROWS).encode()
-    assert ReportFiles(tmp_path / "none").listed() == []
+    assert content_of(tmp_path, next(each.id for each in listed if each.name == "7")) is None
+    assert content_of(tmp_path, listed[0].id) == json.dumps(ROWS).encode()
+    assert listed_in(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize(
