@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 from typing import Any
@@ -41,22 +42,11 @@ SAMPLE_EVERY_S = 0.5
 """Scrapes within this interval, in seconds, share a sample, which limits the number of samples."""
 
 
-def counter(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
-    """A counter with one value, or with ``values`` by the value of its label or the tuple of its labels."""
-    return _metric(name, "counter", text, values, labels)
+def _metric(kind: str, name: str, text: str, values: Any, *labels: str) -> Metric:
+    """A metric with one value, or with ``values`` by the value of its label or the tuple of its labels.
 
-
-def gauge(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
-    """A gauge; arguments as in `counter`."""
-    return _metric(name, "gauge", text, values, labels)
-
-
-def histogram(name: str, text: str, values: Durations | Mapping[Any, Durations], *labels: str) -> Metric:
-    """A histogram of durations; arguments as in `counter`."""
-    return _metric(name, "histogram", text, values, labels)
-
-
-def _metric(name: str, kind: str, text: str, values: Any, labels: tuple[str, ...]) -> Metric:
+    A value is a number, of a histogram `Durations`.
+    """
     metric = Metric(name.removesuffix("_total"), text, kind)
     for key, value in (values if isinstance(values, Mapping) else {(): values}).items():
         own = dict(zip(labels, key if isinstance(key, tuple) else (str(key),), strict=True))
@@ -69,6 +59,10 @@ def _metric(name: str, kind: str, text: str, values: Any, labels: tuple[str, ...
         metric.add_sample(f"{name}_count", own, counts[-1])
         metric.add_sample(f"{name}_sum", own, value.sum_s)
     return metric
+
+
+counter, gauge, histogram = (partial(_metric, kind) for kind in ("counter", "gauge", "histogram"))
+"""Make metrics: see `_metric`, whose arguments after the first they take."""
 
 
 @dataclass
