@@ -52,6 +52,12 @@ def option(
     return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more)})
 
 
+def timeout_option(of: str, again: str, default_s: float) -> Any:
+    """The option of the time limit of a job, game or episode; ``of`` and ``again`` are words of its help."""
+    text = f"Seconds after which the worker of {of} counts as hung and {again} again ({default_s:g})."
+    return option(None, "S", text, PLACE)
+
+
 GameArgument = Annotated[
     str,
     typer.Argument(
@@ -157,12 +163,7 @@ class SearchPlace(Place):
     worker_resources: str | None = option(
         None, "NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE
     )
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of a job counts as hung and the job is run again (30).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a job", "the job is run", 30)
     metrics_port: MetricsPortOption = None
     metrics_host: MetricsHostOption = "127.0.0.1"
 
@@ -176,12 +177,7 @@ class GamePlace(Place):
         "ray", "ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE
     )
     address: AddressOption = None
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of a game counts as hung and the game is played again (3600).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a game", "the game is played", 3600)
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,11 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(**values: Any) -> Any:
         for name, kind in groups.items():
             own = {each.name: values.pop(each.name) for each in options[name]}
-            values[name] = read_request(own, kind) if issubclass(kind, SearchRequest) else kind(**own)
+            if issubclass(kind, SearchRequest):
+                moves = tuple((own["moves"] or "").split())
+                values[name] = request_of(own | {"moves": moves}, kind)
+            else:
+                values[name] = kind(**own)
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -260,11 +260,6 @@ def request_option(default: Any, name: str, *, panel: str | None = None, **chang
     """
     described = _typer_option(knob_of(SearchRequest, name), panel, changes)
     return field(default=default, metadata={_OPTION: described})
-
-
-def read_request(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
-    """The request with these values of options. Raises InvalidInput."""
-    return request_of({**values, "moves": tuple((values.get("moves") or "").split())}, kind)
 
 
 def _of_request(kind: type[SearchRequest]) -> Iterable[Parameter]:
