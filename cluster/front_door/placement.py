@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import HandoverExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.session import Session, left_s
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, parse_workers
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
@@ -119,5 +118,5 @@ def started_session(opened: Opened, executor: Executor) -> Session:
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
     if isinstance(executor, HandoverExecutor):
-        executor.left_s = partial(left_s, session)
+        executor.left_s = lambda: session.left_s
     return session

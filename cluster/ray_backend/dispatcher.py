@@ -286,6 +286,4 @@ class Dispatcher:
 
     def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:
         """Handle a call without an answer. The end of Ray is handled for all calls at once."""
-        if isinstance(error, RayEnded):
-            return []
-        return self._slots.lost(slot if slot.process is process else None, process, str(error))
+        return [] if isinstance(error, RayEnded) else self._slots.lost(slot, process, str(error))

@@ -181,16 +181,12 @@ class RayExecutor:
         self._crew.use(workers)
 
     @property
-    def _slots(self) -> list[Slot]:
-        return self._crew.used
-
-    @property
     def num_workers(self) -> int:
-        return len(self._slots)
+        return len(self._crew.used)
 
     @property
     def workers(self) -> list[WorkerStatus]:
-        return [slot.status for slot in self._slots]
+        return [slot.status for slot in self._crew.used]
 
     @property
     def log(self) -> WorkerLog:
@@ -199,7 +195,7 @@ class RayExecutor:
 
     def worker_pids(self) -> list[int]:
         """Process ids of the workers by slot; 0 for a slot without a worker."""
-        return [slot.process.pid if slot.process else 0 for slot in self._slots]
+        return [slot.process.pid if slot.process else 0 for slot in self._crew.used]
 
     def latest(self, question: str) -> Any:
         """What is known of Ray; see `RayProcess.latest`."""
@@ -215,7 +211,7 @@ class RayExecutor:
         """Start missing workers and wait until all of them, or enough, can take jobs."""
         began_s = time.monotonic()
         self.dispatcher.open(context)
-        for slot in self._slots:
+        for slot in self._crew.used:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
@@ -231,7 +227,7 @@ class RayExecutor:
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
-                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._slots), 'worker')} ready")
+                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready")
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue
@@ -271,12 +267,12 @@ class RayExecutor:
     def close(self) -> None:
         """End all workers, and Ray if it is embedded."""
         self._crew.use(len(self._crew.all))
-        late = [slot for slot in self._slots if slot.process is not None and not slot.process.idle]
+        late = [slot for slot in self._crew.used if slot.process is not None and not slot.process.idle]
         for slot in late:
             # A busy process may hang, so it is killed; an idle one ends with its actor.
             self._kill(slot.process)  # type: ignore[arg-type]
         self.drop()
-        for slot in self._slots:
+        for slot in self._crew.used:
             if slot.process is not None:
                 self._ray.kill(slot.process.actor, 0, "")
                 slot.empty(WorkerState.ENDED, "with the executor")

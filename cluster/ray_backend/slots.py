@@ -298,14 +298,14 @@ class Slots:
         slot.rest()
         return busy_s
 
-    def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
-        """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced
-        before)."""
-        if slot is None:
-            process.forget()
+    def lost(self, slot: Slot, process: Process, reason: str) -> list[Event]:
+        """Note that a process died; unless it was replaced before, returns its jobs as lost and refills its
+        slot."""
+        events: list[Event] = []
+        if slot.process is process:
+            events = self._replace(slot, process, reason)
+        else:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
-            return []
-        events = self._replace(slot, process, reason)
         process.forget()
         return events
 

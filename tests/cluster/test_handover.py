@@ -13,7 +13,7 @@ import pytest
 
 from cluster.executors.handover import LOOK_S, PAYS_S, HandoverExecutor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session, left_s
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
 from search.coordinator import Coordinator
@@ -187,7 +187,7 @@ def test_what_is_left_is_estimated_from_what_was_done(
     session.begin()
     session.coordinator.counters.simulations = 200
     clock.now_s = after_s
-    assert left_s(session) == pytest.approx(left)
+    assert session.left_s == pytest.approx(left)
 
 
 @pytest.mark.slow
