@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -244,7 +244,13 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 def parameters_of(kind: Any) -> list[Parameter]:
     """The options of a group as parameters for typer."""
     if issubclass(kind, SearchRequest):
-        return [_parameter("game", GameArgument, MISSING), *_of_request(kind)]
+        found = [_parameter("game", GameArgument, MISSING)]
+        for knob in knobs_of(kind):
+            plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
+            found.append(
+                _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
+            )
+        return found
     hints = get_type_hints(kind, include_extras=True)
     return [
         _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
@@ -260,13 +266,6 @@ def request_option(default: Any, name: str, *, panel: str | None = None, **chang
     """
     described = _typer_option(knob_of(SearchRequest, name), panel, changes)
     return field(default=default, metadata={_OPTION: described})
-
-
-def _of_request(kind: type[SearchRequest]) -> Iterable[Parameter]:
-    for knob in knobs_of(kind):
-        plain = str if knob.kind is tuple else knob.kind
-        default = None if knob.kind is tuple else knob.asked_default
-        yield _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
 
 
 def _typer_option(knob: Knob, panel: str | None, changes: Mapping[str, Any]) -> Any:

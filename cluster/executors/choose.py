@@ -72,7 +72,7 @@ def make_executor(
         if make_worker is not Worker or standing:
             raise InvalidInput("executor", name, "ray or inline: threads are for one search")
         return ThreadsExecutor(on_this_machine(wanted))
-    notify = notify or _say
+    notify = notify or (lambda line: print(f"banyan: {line}", file=sys.stderr, flush=True))
     if name == "auto" and address is None and resources == ONE_CPU and make_worker is Worker:
         return _handover(wanted, job_timeout_s, notify, explain or (lambda line: None))
     return RayExecutor(
@@ -101,7 +101,3 @@ def _handover(
 def on_this_machine(wanted: Workers) -> int:
     """As many workers as there are cores, within the range."""
     return max(wanted.least, wanted.within(num_cores()))
-
-
-def _say(line: str) -> None:
-    print(f"banyan: {line}", file=sys.stderr, flush=True)

@@ -172,7 +172,9 @@ class Metrics(Collector):
             latest = self._executors[-1:]
             totals = self._totals()
             sample = self._sample(totals)
-            before = self._sample_before(sample)
+            while len(self._samples) > 1 and self._samples[1].time_s <= sample.time_s - RATE_S:
+                self._samples.popleft()
+            before = self._samples[0] if self._samples else sample
             self._keep(sample)
             restarts = _by_slot(self._executors, lambda worker: worker.restarts)
         executors = [*(each.executor for each in sessions), *latest]
@@ -196,12 +198,6 @@ class Metrics(Collector):
     def _sample(self, totals: _Totals) -> _Sample:
         busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
         return _Sample(self._clock(), totals.simulations, totals.playouts, busy_s)
-
-    def _sample_before(self, now: _Sample) -> _Sample:
-        """The latest sample at least RATE_S old, or the oldest one; deletes all samples before it."""
-        while len(self._samples) > 1 and self._samples[1].time_s <= now.time_s - RATE_S:
-            self._samples.popleft()
-        return self._samples[0] if self._samples else now
 
     def _keep(self, sample: _Sample) -> None:
         if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
