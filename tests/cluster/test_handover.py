@@ -22,6 +22,7 @@ from search.request import SearchRequest
 from tests.cluster.problems import WALK
 from tests.cluster.strangers import banyan, clean_environment
 from tests.thread_executor import Fake
+from tests.waiting import Clock
 
 STRATEGIES = ("root", "tree", "leaf")
 
@@ -62,16 +63,6 @@ class Elsewhere(Fake):
 
     def close(self) -> None:
         self.closed = True
-
-
-class Clock:
-    """Stands still unless it is told to go on."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 def request_for(strategy: str) -> SearchRequest:

@@ -18,6 +18,7 @@ from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -272,10 +273,7 @@ def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Pat
         Server(tmp_path, *options, executor="ray") as server,
         httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as api,
     ):
-        until_s = time.monotonic() + PATIENCE_S
-        while api.get("/speedups").json()["workers"] < 2:
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(lambda: api.get("/speedups").json()["workers"] == 2, within_s=PATIENCE_S)
         api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 10})
         rows = result(api, ended(api))
         assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [
