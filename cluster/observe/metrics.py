@@ -121,7 +121,7 @@ class Metrics(Collector):
         """Held while the lists below are changed or copied; the search loop never waits for it."""
         self._sessions: list[Session] = []
         """The running sessions, and the last session watched."""
-        self._executors: list[Executor] = []
+        self._executors: dict[Executor, None] = {}
         """All executors ever watched, for their workers' totals; a process has few of them."""
         self._ended = _Totals()
         self._samples: deque[_Sample] = deque()
@@ -131,17 +131,17 @@ class Metrics(Collector):
     def watch(self, session: Session) -> None:
         """Include a session from now on. The counts of ended sessions stay in the totals."""
         with self._lock:
-            if any(known is session for known in self._sessions):
+            if session in self._sessions:
                 return
             self._let_go()
             self._sessions.append(session)
-            self._note(session.executor)
+            self._executors[session.executor] = None
             self._keep(self._sample(self._totals()))
 
     def watch_executor(self, executor: Executor) -> None:
         """Include an executor's workers, also while no session runs on it."""
         with self._lock:
-            self._note(executor)
+            self._executors[executor] = None
 
     def settle(self, put_off: Session | None = None) -> None:
         """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
@@ -151,10 +151,6 @@ class Metrics(Collector):
     def exposition(self) -> tuple[bytes, str]:
         """(all metrics in Prometheus' text format, its media type)."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
-
-    def _note(self, executor: Executor) -> None:
-        if not any(known is executor for known in self._executors):
-            self._executors.append(executor)
 
     def _let_go(self, put_off: Session | None = None) -> None:
         left = [known for known in self._sessions if known.outcome is None and known is not put_off]
@@ -168,8 +164,8 @@ class Metrics(Collector):
             sessions = list(self._sessions)
             for session in sessions:
                 # A session continues on a new executor after its executor has failed.
-                self._note(session.executor)
-            latest = self._executors[-1:]
+                self._executors[session.executor] = None
+            latest = [*self._executors][-1:]
             totals = self._totals()
             sample = self._sample(totals)
             while len(self._samples) > 1 and self._samples[1].time_s <= sample.time_s - RATE_S:

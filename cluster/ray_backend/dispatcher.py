@@ -75,7 +75,7 @@ class Dispatcher:
     def open(self, context: Any) -> None:
         """Forget all contexts but this one, which workers are prepared for; None: for none."""
         self._contexts = {} if context is None else {OPENED: context}
-        self._forget_ray()
+        self.forget_ray()
         self.ahead.clear()
         self._settled = -1
 
@@ -104,12 +104,9 @@ class Dispatcher:
         for process, _ in self._slots.retired:
             self._forget(process)
 
-    def ray_ended(self) -> None:
-        """Forget what Ray kept, and the states of lanes that were to come from it."""
+    def forget_ray(self) -> None:
+        """Forget what Ray keeps, and the states of lanes that were to come from it."""
         self._stop_moving(list(self._moving))
-        self._forget_ray()
-
-    def _forget_ray(self) -> None:
         self._published.clear()
         self._roomy.clear()
 

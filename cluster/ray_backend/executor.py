@@ -296,7 +296,7 @@ class RayExecutor:
         if not self._revival.active:
             reason = self._ray.reason
             events = self._crew.abandon(f"Ray has ended: {reason}")
-            self.dispatcher.ray_ended()
+            self.dispatcher.forget_ray()
             self._ray.close()
             self._revival.begin(reason, len(events), self._ray.answered_s)
             return events
