@@ -30,6 +30,7 @@ from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.kept_folder import held
 from cluster.system.status_line import StatusLine
+from games.board import draw
 from games.compile.watch import keeping_notes
 from games.errors import counted
 from search.coordinator import Coordinator, SearchFailed
@@ -51,15 +52,6 @@ class Output:
     json: bool
     progress: bool
     colour: bool | None
-
-
-@dataclass(frozen=True)
-class CheckpointOptions:
-    """The checkpoint file of a search, and how often it is written."""
-
-    path: Path
-    every_s: float | None
-    """Interval in seconds; None: the default of `Keeper`."""
 
 
 class Launch:
@@ -193,20 +185,22 @@ def run_search(
     place: Placement,
     output: Output,
     show: Callable[[Search, SearchResult, Output], None] | None = None,
-    keep: CheckpointOptions | None = None,
+    checkpoint: Path | None = None,
+    every_s: float | None = None,
 ) -> int:
     """Run a search and show its answer with ``show`` (None: `print_result`); returns the exit status.
 
-    Raises InvalidInput, SearchFailed, ConnectionError.
+    ``checkpoint``: a file that is written at the interval ``every_s``, if one is given (None: the default of
+    `Keeper`). Raises InvalidInput, SearchFailed, ConnectionError.
     """
 
     def begin() -> Opened:
-        if keep is not None:
-            refuse_unfinished(keep.path)
+        if checkpoint is not None:
+            refuse_unfinished(checkpoint)
         return Opened(Coordinator(open_search(request), 1))
 
-    with nullcontext() if keep is None else held(keep.path, "checkpoint"):
-        return _run(begin, place, output, show or print_result, keep)
+    with nullcontext() if checkpoint is None else held(checkpoint, "checkpoint"):
+        return _run(begin, place, output, show or print_result, checkpoint, every_s)
 
 
 def resume_search(path: Path, place: Placement, output: Output, every_s: float | None = None) -> int:
@@ -222,7 +216,7 @@ def resume_search(path: Path, place: Placement, output: Output, every_s: float |
         return checkpoint.open()
 
     with held(path, "file"):
-        return _run(begin, place, output, print_result, CheckpointOptions(path, every_s))
+        return _run(begin, place, output, print_result, path, every_s)
 
 
 def _run(
@@ -230,9 +224,10 @@ def _run(
     place: Placement,
     output: Output,
     show: Callable[[Search, SearchResult, Output], None],
-    keep: CheckpointOptions | None,
+    checkpoint: Path | None,
+    every_s: float | None,
 ) -> int:
-    """Run the search that ``begin`` opens, with checkpoints if ``keep`` is given; returns the exit status."""
+    """Run the search that ``begin`` opens; the other arguments are described in `run_search`."""
     with launch(output) as started:
         metrics = None
         if place.metrics_port is not None:
@@ -251,8 +246,8 @@ def _run(
             show(search, coordinator.result(opened.elapsed_s), output)
             return 0
         keeper = None
-        if keep is not None:
-            keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
+        if checkpoint is not None:
+            keeper = Keeper(checkpoint, every_s, warn=partial(warn, output=output))
             keeper.begin(opened)
         try:
             session = started.start_search(place, opened)
@@ -308,15 +303,16 @@ def print_result(search: Searched, result: SearchResult, output: Output) -> None
     from rich.text import Text
 
     console = terminal.stdout_console(output.colour)
-    board = report.board_text(
-        search.game, search.root_state, result.answer, colour=terminal.has_colour(console)
-    )
+    answer, colour = result.answer, terminal.has_colour(console)
+    # With shares of visits in percent on empty cells, and the best move in brackets.
+    marked = answer.marked(search.game.board(search.root_state))
+    board = draw(marked, colour=colour, heat=answer.visit_shares())
     # Lines of a board are never wrapped, however narrow the terminal.
     console.print(Text.from_ansi(board), soft_wrap=True)
     console.print()
     terminal.print_facts(console, result.facts())
-    if result.answer.children:
+    if answer.children:
         console.print()
-        console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))
+        console.print(report.children_table(answer, report.CHILDREN_SHOWN))
     for line in report.warnings(result, search.request.memory_mb):
         warn(line, output)

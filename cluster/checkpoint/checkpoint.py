@@ -142,6 +142,16 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
         raise InvalidInput(field, str(path), "a checkpoint in an ordinary file")
     try:
         description = read_description(path)
+        elapsed_s = _take(description, "elapsed_s", float, int)
+        if not 0 <= elapsed_s < 1e9:
+            raise BadArchive("a checkpoint whose elapsed time is 0 or more")
+        stopped_by = _take(description, "stopped_by", str, types.NoneType)
+        if stopped_by not in (None, *OVER):
+            accepted = f"{', '.join(OVER)}, or not yet"
+            raise BadArchive(f"a checkpoint of a search that was stopped by {accepted}")
+        ran_on = description.get("ran_on", ["inline", 1, 0])
+        if not isinstance(ran_on, list) or [type(each) for each in ran_on] != [str, int, int]:
+            raise BadArchive("a checkpoint that says where the search ran")
         return Checkpoint(
             path=path,
             request=_request_of(_take(description, "request", dict)),
@@ -150,11 +160,11 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             evaluator_source=_take(
                 {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
             ),
-            elapsed_s=_seconds(_take(description, "elapsed_s", float, int)),
-            stopped_by=_one_of_over(_take(description, "stopped_by", str, types.NoneType)),
+            elapsed_s=float(elapsed_s),
+            stopped_by=stopped_by,
             code=_take(description, "code", str),
             banyan=_take(description, "banyan", str),
-            ran_on=_ran_on(description.get("ran_on", ["inline", 1, 0])),
+            ran_on=(ran_on[0], ran_on[1], ran_on[2]),
         )
     except (BadArchive, OSError) as error:
         raise InvalidInput(field, str(path), _reason(error)) from None
@@ -300,24 +310,6 @@ def _take(description: dict[str, Any], name: str, *kinds: type) -> Any:
     value = description.get(name)
     if type(value) not in kinds:
         raise BadArchive(f"a checkpoint that says {name} (this one: {value!r:.40})")
-    return value
-
-
-def _seconds(value: float) -> float:
-    if not 0 <= value < 1e9:
-        raise BadArchive("a checkpoint whose elapsed time is 0 or more")
-    return float(value)
-
-
-def _ran_on(value: Any) -> tuple[str, int, int]:
-    if not isinstance(value, list) or [type(each) for each in value] != [str, int, int]:
-        raise BadArchive("a checkpoint that says where the search ran")
-    return (value[0], value[1], value[2])
-
-
-def _one_of_over(value: str | None) -> str | None:
-    if value is not None and value not in OVER:
-        raise BadArchive("a checkpoint of a search that was stopped by " + ", ".join(OVER) + ", or not yet")
     return value
 
 

@@ -13,7 +13,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -58,55 +58,43 @@ class ServiceEvent:
         return self.name == "final"
 
 
-@dataclass(frozen=True)
-class Call:
-    """An HTTP request, with the names of httpx."""
-
-    method: str
-    url: str
-    json: dict[str, Any] | None = None
-    params: dict[str, Any] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-
-
 class Requests(ABC, Generic[Reply]):
     """The requests that both clients send. A reply is a JSON object, or a coroutine that returns one."""
 
     @abstractmethod
-    def _send(self, call: Call) -> Reply:
-        """Send a request and read its answer."""
+    def _send(self, method: str, path: str, **more: Any) -> Reply:
+        """Send a request and read its answer; ``more``: as httpx takes it."""
 
     def submit(self, body: dict[str, Any], key: str | None = None) -> Reply:
         """Submit a search; ``body`` has the fields of the API. Returns the search's description."""
-        return self._send(
-            Call("POST", "/searches", body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
-        )
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self._send("POST", "/searches", json=body, headers=headers)
 
     def get(self, search_id: str) -> Reply:
         """The current description of a search."""
-        return self._send(Call("GET", path_of(search_id)))
+        return self._send("GET", path_of(search_id))
 
     def searches(self, state: str | None = None, after: str | None = None, limit: int = 50) -> Reply:
         """A page of at most ``limit`` searches, after search ``after``, in the given state."""
         params = {"state": state, "after": after, "limit": limit}
-        return self._send(Call("GET", "/searches", params={k: v for k, v in params.items() if v is not None}))
+        return self._send("GET", "/searches", params={k: v for k, v in params.items() if v is not None})
 
     def cancel(self, search_id: str) -> Reply:
         """Cancel a search."""
-        return self._send(Call("DELETE", path_of(search_id)))
+        return self._send("DELETE", path_of(search_id))
 
     def resume(self, search_id: str) -> Reply:
         """Resume a search that was cancelled or has failed."""
-        return self._send(Call("POST", path_of(search_id) + "/resume"))
+        return self._send("POST", path_of(search_id) + "/resume")
 
     def game(self, spec: str) -> Reply:
         """The description of a game."""
-        return self._send(Call("GET", f"/games/{quote(spec, safe='')}"))
+        return self._send("GET", f"/games/{quote(spec, safe='')}")
 
     def position(self, spec: str, moves: list[str], position: str | None = None) -> Reply:
         """The description of a position: legal moves, drawn board, outcome."""
         body = {"moves": moves, "position": position}
-        return self._send(Call("POST", f"/games/{quote(spec, safe='')}/positions", body))
+        return self._send("POST", f"/games/{quote(spec, safe='')}/positions", json=body)
 
 
 def path_of(search_id: str) -> str:
@@ -229,7 +217,7 @@ class Client(Requests[dict[str, Any]]):
 
     def games(self) -> list[dict[str, Any]]:
         """Descriptions of all games."""
-        games: list[dict[str, Any]] = self._send(Call("GET", "/games"))["games"]
+        games: list[dict[str, Any]] = self._send("GET", "/games")["games"]
         return games
 
     def events(self, search_id: str, last: int | None = None) -> Iterator[ServiceEvent]:
@@ -259,11 +247,11 @@ class Client(Requests[dict[str, Any]]):
             pass
         return self.get(search_id)
 
-    def _send(self, call: Call) -> dict[str, Any]:
+    def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
         while True:
             try:
-                return read_answer(self._http.request(**vars(call)))
+                return read_answer(self._http.request(method, path, **more))
             except (httpx.TransportError, ServiceError) as error:
                 pause_s = retries.pause_s(error)
             time.sleep(pause_s)
@@ -290,7 +278,7 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
 
     async def games(self) -> list[dict[str, Any]]:
         """Descriptions of all games, see `Client.games`."""
-        games: list[dict[str, Any]] = (await self._send(Call("GET", "/games")))["games"]
+        games: list[dict[str, Any]] = (await self._send("GET", "/games"))["games"]
         return games
 
     async def events(self, search_id: str, last: int | None = None) -> AsyncIterator[ServiceEvent]:
@@ -320,11 +308,11 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
             pass
         return await self.get(search_id)
 
-    async def _send(self, call: Call) -> dict[str, Any]:
+    async def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
         while True:
             try:
-                return read_answer(await self._http.request(**vars(call)))
+                return read_answer(await self._http.request(method, path, **more))
             except (httpx.TransportError, ServiceError) as error:
                 pause_s = retries.pause_s(error)
             await asyncio.sleep(pause_s)

@@ -73,19 +73,17 @@ def benchmark(
         _measure_evaluators(games or [], measurement, evaluation, output)
         return
     wanted = [rules.load(name) for name in games or rules.names()]
-    sizes = measurement.simulations or [DEFAULT_SIMULATIONS]
-    cuts = measurement.cut or []
-    _check(measurement.seconds, measurement.repeats, sizes, cuts, measurement.seed)
+    _check(measurement)
     if measurement.against not in (None, "openspiel"):
         raise InvalidInput("against", measurement.against, "openspiel")
     rival = OpenSpiel() if measurement.against else None
     benches = benchmark_games(
         wanted,
-        simulations=sizes,
+        simulations=measurement.simulations or [DEFAULT_SIMULATIONS],
         seconds=measurement.seconds,
         repeats=measurement.repeats,
         seed=measurement.seed,
-        cuts=cuts,
+        cuts=measurement.cut or [],
         rival=rival,
         report=report if output.progress else lambda line: None,
     )
@@ -114,7 +112,7 @@ def _measure_evaluators(
     )
     if max(batches) > MAX_BATCH:
         raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
-    _check(measurement.seconds, measurement.repeats, [], [], measurement.seed)
+    _check(measurement)
     from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
     from cluster.system.terminal import print_json, stdout_console
@@ -142,19 +140,17 @@ def _measure_evaluators(
     )
 
 
-def _check(seconds: float, repeats: int, sizes: list[int], cuts: list[int], seed: int) -> None:
+def _check(measurement: Measurement) -> None:
     from games.errors import InvalidInput
 
-    if not 0 < seconds <= 3600:
-        raise InvalidInput("seconds", seconds, "a number above 0, at most 3600")
-    if not 1 <= repeats <= 1000:
-        raise InvalidInput("repeats", repeats, "a whole number from 1 to 1000")
-    for size in sizes:
-        if not 1 <= size <= MAX_SIMULATIONS:
-            raise InvalidInput("simulations", size, f"a whole number from 1 to {MAX_SIMULATIONS}")
-    for cut in cuts:
-        if not 0 <= cut <= MAX_SIMULATIONS:
-            raise InvalidInput("cut", cut, f"a whole number from 0 to {MAX_SIMULATIONS}")
-    if not 0 <= seed < 2**31:
-        # As large as OpenSpiel takes it.
-        raise InvalidInput("seed", seed, f"a whole number from 0 to {2**31 - 1}")
+    if not 0 < measurement.seconds <= 3600:
+        raise InvalidInput("seconds", measurement.seconds, "a number above 0, at most 3600")
+    whole = [("repeats", [measurement.repeats], 1, 1000)]
+    whole.append(("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS))
+    whole.append(("cut", measurement.cut or [], 0, MAX_SIMULATIONS))
+    # As large as OpenSpiel takes it.
+    whole.append(("seed", [measurement.seed], 0, 2**31 - 1))
+    for name, values, least, most in whole:
+        for value in values:
+            if not least <= value <= most:
+                raise InvalidInput(name, value, f"a whole number from {least} to {most}")

@@ -11,11 +11,11 @@ import typer
 
 from cluster.commands.options import (
     OUTPUT,
-    PLACE,
     GamePlace,
     OutputOptions,
     option,
     request_option,
+    timeout_option,
 )
 
 
@@ -23,12 +23,7 @@ from cluster.commands.options import (
 class TablePlace(GamePlace):
     """Where the games of tables are played."""
 
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of a game counts as hung and the game is played again (14400).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a game", "the game is played", 14400)
 
 
 def experiment(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -50,6 +50,12 @@ def option(
 ) -> Any:
     """A field of a group, or a parameter of a command, that is an option, described as in `shared`."""
     return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more)})
+
+
+def timeout_option(of: str, again: str, default_s: float) -> Any:
+    """The option of the time limit of a job, game or episode; ``of`` and ``again`` are words of its help."""
+    text = f"Seconds after which the worker of {of} counts as hung and {again} again ({default_s:g})."
+    return option(None, "S", text, PLACE)
 
 
 GameArgument = Annotated[
@@ -157,12 +163,7 @@ class SearchPlace(Place):
     worker_resources: str | None = option(
         None, "NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE
     )
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of a job counts as hung and the job is run again (30).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a job", "the job is run", 30)
     metrics_port: MetricsPortOption = None
     metrics_host: MetricsHostOption = "127.0.0.1"
 
@@ -176,12 +177,7 @@ class GamePlace(Place):
         "ray", "ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE
     )
     address: AddressOption = None
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of a game counts as hung and the game is played again (3600).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a game", "the game is played", 3600)
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,11 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(**values: Any) -> Any:
         for name, kind in groups.items():
             own = {each.name: values.pop(each.name) for each in options[name]}
-            values[name] = read_request(own, kind) if issubclass(kind, SearchRequest) else kind(**own)
+            if issubclass(kind, SearchRequest):
+                moves = tuple((own["moves"] or "").split())
+                values[name] = request_of(own | {"moves": moves}, kind)
+            else:
+                values[name] = kind(**own)
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -244,7 +244,13 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 def parameters_of(kind: Any) -> list[Parameter]:
     """The options of a group as parameters for typer."""
     if issubclass(kind, SearchRequest):
-        return [_parameter("game", GameArgument, MISSING), *_of_request(kind)]
+        found = [_parameter("game", GameArgument, MISSING)]
+        for knob in knobs_of(kind):
+            plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
+            found.append(
+                _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
+            )
+        return found
     hints = get_type_hints(kind, include_extras=True)
     return [
         _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
@@ -260,18 +266,6 @@ def request_option(default: Any, name: str, *, panel: str | None = None, **chang
     """
     described = _typer_option(knob_of(SearchRequest, name), panel, changes)
     return field(default=default, metadata={_OPTION: described})
-
-
-def read_request(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
-    """The request with these values of options. Raises InvalidInput."""
-    return request_of({**values, "moves": tuple((values.get("moves") or "").split())}, kind)
-
-
-def _of_request(kind: type[SearchRequest]) -> Iterable[Parameter]:
-    for knob in knobs_of(kind):
-        plain = str if knob.kind is tuple else knob.kind
-        default = None if knob.kind is tuple else knob.asked_default
-        yield _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
 
 
 def _typer_option(knob: Knob, panel: str | None, changes: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option, timeout_option
 from cluster.planning.defaults import DEFAULT_EPISODES, MoveSearch
 
 
@@ -22,12 +22,7 @@ class EpisodePlace(GamePlace):
         PLACE,
         "--executor",
     )
-    job_timeout: float | None = option(
-        None,
-        "S",
-        "Seconds after which the worker of an episode counts as hung and the episode is played again (3600).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("an episode", "the episode is played", 3600)
 
 
 def plan(

@@ -130,11 +130,7 @@ def predict(
     request = SearchRequest(
         game=game,
         lanes=searches.lanes or max(counts),
-        simulations=searches.simulations,
-        rounds=searches.rounds,
-        batch=searches.batch,
-        playouts_per_leaf=searches.playouts_per_leaf,
-        seed=searches.seed,
+        **{name: getattr(searches, name) for name in OF_REQUEST},
     )
     plan = PredictionPlan(
         request=request,

@@ -53,7 +53,7 @@ def search(
 ) -> int:
     """Search a position for the best move, on one worker or many."""
     from cluster.executors.choose import on_this_machine
-    from cluster.launch import CheckpointOptions, run_search
+    from cluster.launch import run_search
     from cluster.runtime.workers import AUTO
     from games.errors import InvalidInput
 
@@ -65,8 +65,9 @@ def search(
     else:
         if checkpoint is None and checkpoint_every is not None:
             raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
-        keep = None if checkpoint is None else CheckpointOptions(checkpoint, checkpoint_every)
-        status = run_search(request, place.placement(), output.output(), keep=keep)
+        status = run_search(
+            request, place.placement(), output.output(), checkpoint=checkpoint, every_s=checkpoint_every
+        )
     if status == 0:
         suggest_best(request.game, preset, output.json_output)
         placed = place.placement()

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cluster.commands.options import PLACE, GamePlace, option
+from cluster.commands.options import PLACE, GamePlace, option, timeout_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,12 +112,7 @@ class LimitOptions:
 class PoolOptions(GamePlace):
     """Where the searches of a server run."""
 
-    job_timeout: float | None = option(
-        None,
-        "S",
-        f"Seconds after which the worker of a job counts as hung and the job is run again ({FIRST_JOB_S:g}).",
-        PLACE,
-    )
+    job_timeout: float | None = timeout_option("a job", "the job is run", FIRST_JOB_S)
     nice: int | None = option(
         None,
         "N",

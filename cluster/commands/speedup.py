@@ -159,7 +159,7 @@ def _counts(measurement: Measurement) -> list[int]:
     cpus = num_cores()
     if measurement.address is not None:
         cluster = connect(measurement.address, cpus)
-        cpus = max(1, ONE_CPU.workers_in(cluster.machines()))
+        cpus = max(1, ONE_CPU.workers_in(cluster.latest("machines")))
         cluster.close()
     return [*(2**power for power in range((cpus - 1).bit_length())), cpus]
 

@@ -12,7 +12,7 @@ from cluster.executors.threads import ThreadsExecutor
 from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
-from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, exactly
+from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
 from search.request import SearchRequest
@@ -57,7 +57,7 @@ def make_executor(
     """
     if name not in NAMES:
         raise InvalidInput("executor", name, " or ".join(NAMES))
-    wanted = AUTO if workers is None else exactly(workers) if isinstance(workers, int) else workers
+    wanted = workers if isinstance(workers, Workers) else parse_workers(workers)
     if not 0 < job_timeout_s < float("inf"):
         raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
     if name in ("inline", "threads"):
@@ -72,7 +72,7 @@ def make_executor(
         if make_worker is not Worker or standing:
             raise InvalidInput("executor", name, "ray or inline: threads are for one search")
         return ThreadsExecutor(on_this_machine(wanted))
-    notify = notify or _say
+    notify = notify or (lambda line: print(f"banyan: {line}", file=sys.stderr, flush=True))
     if name == "auto" and address is None and resources == ONE_CPU and make_worker is Worker:
         return _handover(wanted, job_timeout_s, notify, explain or (lambda line: None))
     return RayExecutor(
@@ -101,7 +101,3 @@ def _handover(
 def on_this_machine(wanted: Workers) -> int:
     """As many workers as there are cores, within the range."""
     return max(wanted.least, wanted.within(num_cores()))
-
-
-def _say(line: str) -> None:
-    print(f"banyan: {line}", file=sys.stderr, flush=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.runtime.queue import TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
-from cluster.runtime.worker_process import ContextWorkers, InFlight
+from cluster.runtime.tasks import OPENED, Event, Task, TaskWorker, counted_of
+from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from search.worker import Worker
 
@@ -24,7 +24,6 @@ class InlineExecutor:
         self, make_worker: Callable[[], TaskWorker] = Worker, queue: TaskQueue | None = None
     ) -> None:
         self._workers = ContextWorkers(make_worker)
-        self._in_flight = InFlight()
         self._counted_s = 0.0
         """Until when the time with tasks in flight has been counted."""
         self._contexts: set[int] = set()
@@ -58,18 +57,20 @@ class InlineExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         """Runs the next task, however long it takes; of tasks that await something, begins as many as it
         can and waits for those that end."""
-        while len(self._in_flight) < self._workers.at_once:
+        workers = self._workers
+        while len(workers.begun) < workers.at_once:
             tasks = self._queue.take(slot=0, num_slots=1, most=1, work=0)
-            event = self._run(tasks[0]) if tasks else None
-            if event is not None:
-                return [event, *self._ended(0.0)]
             if not tasks:
                 break
+            self._counted_s = self._counted_s if workers.begun else time.perf_counter()
+            event = run_task(workers, self._status, tasks[0])
+            if event is not None:
+                return [event, *self._ended(0.0)]
         return self._ended(timeout_s)
 
     def drop(self) -> None:
         self._queue.clear()
-        self._in_flight.cancel()
+        self._workers.begun.cancel()
         if self._status.state is WorkerState.BUSY:
             self._status.become(WorkerState.IDLE)
 
@@ -77,42 +78,25 @@ class InlineExecutor:
         self.drop()
         self._status.become(WorkerState.ENDED)
 
-    def _run(self, task: Task) -> Event | None:
-        """Run a task, or begin it: then None."""
-        started = time.perf_counter()
-        try:
-            future = self._workers.begin(task.context, task.job)
-        except Exception as error:
-            return JobFailed.by(error, task.index, task.context)
-        if future is None:
-            return run_task(self._workers, self._status, task)
-        self._status.context = task.context
-        self._status.become(WorkerState.BUSY)
-        self._counted_s = self._counted_s if self._in_flight else started
-        self._in_flight.add(task.context, task.index, future)
-        return None
-
     def _ended(self, timeout_s: float) -> list[Event]:
         """The events of begun tasks that have ended; waits for the first."""
-        status, events = self._status, self._in_flight.take(timeout_s)
+        status, events = self._status, self._workers.ended(timeout_s)
         if events:
             now_s = time.perf_counter()
             status.worked(now_s - self._counted_s, *counted_of(events))
             self._counted_s = now_s
-            status.become(WorkerState.BUSY if self._in_flight else WorkerState.IDLE)
+            status.become(WorkerState.BUSY if self._workers.begun else WorkerState.IDLE)
         return events
 
 
-def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event:
-    """Run a task in this thread and return its event; ``status`` is modified in place."""
+def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event | None:
+    """Run a task in this thread and return its event, or begin it: then None. ``status`` is modified in
+    place."""
     status.context = task.context
     status.become(WorkerState.BUSY)
     started = time.perf_counter()
-    event: Event
-    try:
-        event = JobDone(workers.run(task.context, task.job), task.context)
-    except Exception as error:
-        event = JobFailed.by(error, task.index, task.context)
-    status.worked(time.perf_counter() - started, *counted_of([event]))
-    status.become(WorkerState.IDLE)
+    event = workers.run(task.context, task.index, task.job)
+    if event is not None:
+        status.worked(time.perf_counter() - started, *counted_of([event]))
+        status.become(WorkerState.BUSY if workers.begun else WorkerState.IDLE)
     return event

@@ -153,8 +153,8 @@ class ThreadsExecutor:
             try:
                 if part is not None:
                     self._run_part(slot, part)
-                else:
-                    self._events.put(run_task(self._workers[slot], self._statuses[slot], tasks[0]))
+                elif event := run_task(self._workers[slot], self._statuses[slot], tasks[0]):
+                    self._events.put(event)
             finally:
                 with self._changed:
                     self._running -= 1

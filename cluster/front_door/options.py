@@ -123,7 +123,11 @@ def spec_of(game: str | Game | type[Game]) -> str:
     if isinstance(game, Game):
         if game.source is not None or _comes_with_banyan(type(game)) or game.name in installed():
             return game.spec
-        return _spec_of_class(type(game), _options_of(game))
+        if not game.options and len(inspect.signature(type(game).__init__).parameters) > 1:
+            _refuse(
+                game, "its class, a spec such as './mygame.py:size=5', or an object that sets self.options"
+            )
+        return _spec_of_class(type(game), game.options)
     if not isinstance(game, type) or not issubclass(game, Game):
         _refuse(game, "a game such as 'gomoku:size=15' or './mygame.py', or a games.Game, object or class")
     return game.name if _comes_with_banyan(game) and game.name else _spec_of_class(game, {})
@@ -147,13 +151,6 @@ def _spec_of_class(kind: type[Game], options: Mapping[str, str | int]) -> str:
     if found != kind.__name__:
         _refuse(kind, f"the class of the game that {path} defines ({found})")
     return spec
-
-
-def _options_of(game: Game) -> Mapping[str, str | int]:
-    """The options of a game object. Raises InvalidInput (game) if the object does not state them."""
-    if not game.options and len(inspect.signature(type(game).__init__).parameters) > 1:
-        _refuse(game, "its class, a spec such as './mygame.py:size=5', or an object that sets self.options")
-    return game.options
 
 
 def _comes_with_banyan(kind: type[Game]) -> bool:

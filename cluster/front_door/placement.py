@@ -8,18 +8,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import HandoverExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.session import Session, left_s
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
-from cluster.runtime.workers import ACCEPTED, AUTO, ONE_CPU, Resources, Workers, exactly, parse_workers
+from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, parse_workers
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
-from games.errors import InvalidInput
 
 LOG = logging.getLogger("banyan")
 """Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
@@ -56,7 +54,7 @@ class Placement:
         Raises InvalidInput (workers, gpus_per_worker, cpus_per_worker, worker_resources).
         """
         resources = Resources.of(gpus_per_worker, cpus_per_worker, worker_resources)
-        return cls(executor, _range_of(workers), address, job_timeout, resources, **metrics)
+        return cls(executor, parse_workers(workers), address, job_timeout, resources, **metrics)
 
     @property
     def on_ray(self) -> bool:
@@ -120,15 +118,5 @@ def started_session(opened: Opened, executor: Executor) -> Session:
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
     if isinstance(executor, HandoverExecutor):
-        executor.left_s = partial(left_s, session)
+        executor.left_s = lambda: session.left_s
     return session
-
-
-def _range_of(workers: object) -> Workers:
-    if workers is None:
-        return AUTO
-    if isinstance(workers, str):
-        return parse_workers(workers)
-    if isinstance(workers, bool) or not isinstance(workers, int):
-        raise InvalidInput("workers", workers, ACCEPTED)
-    return exactly(workers)

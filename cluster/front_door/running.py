@@ -18,7 +18,7 @@ from typing import Self
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.front_door.placement import LOG, started_session
-from cluster.observe.progress import Figures, Sampler
+from cluster.observe.progress import Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
@@ -236,7 +236,21 @@ class RunningSearch:
             self._save_what_is_asked_for()
         if session.elapsed_s < self._due_s and session.finished_s is None:
             return
-        progress = _progress_of(session, self._sampler.sample(session).figures)
+        search, figures = session.search, self._sampler.sample(session).figures
+        progress = SearchProgress(
+            game=search.game.spec,
+            moves=search.request.moves,
+            position=search.request.position,
+            to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
+            answer=answer(search),
+            simulations=figures.simulations,
+            simulations_per_s=figures.simulations_per_s,
+            elapsed_s=session.elapsed_s,
+            share=figures.budget_used,
+            tree_nodes=figures.tree_nodes,
+            workers=session.executor.num_workers,
+            executor=session.executor.name,
+        )
         self._due_s = session.elapsed_s + PROGRESS_S
         with self._changed:
             self._progress = progress
@@ -272,22 +286,3 @@ class RunningSearch:
         """End the search and its workers at the end of the program."""
         self.stop()
         self._thread.join(LEAVE_S)
-
-
-def _progress_of(session: Session, figures: Figures) -> SearchProgress:
-    """The progress of a session whose ``figures`` were just sampled."""
-    search = session.search
-    return SearchProgress(
-        game=search.game.spec,
-        moves=search.request.moves,
-        position=search.request.position,
-        to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
-        answer=answer(search),
-        simulations=figures.simulations,
-        simulations_per_s=figures.simulations_per_s,
-        elapsed_s=session.elapsed_s,
-        share=figures.budget_used,
-        tree_nodes=figures.tree_nodes,
-        workers=session.executor.num_workers,
-        executor=session.executor.name,
-    )

@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 from typing import Any
@@ -41,22 +42,11 @@ SAMPLE_EVERY_S = 0.5
 """Scrapes within this interval, in seconds, share a sample, which limits the number of samples."""
 
 
-def counter(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
-    """A counter with one value, or with ``values`` by the value of its label or the tuple of its labels."""
-    return _metric(name, "counter", text, values, labels)
+def _metric(kind: str, name: str, text: str, values: Any, *labels: str) -> Metric:
+    """A metric with one value, or with ``values`` by the value of its label or the tuple of its labels.
 
-
-def gauge(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
-    """A gauge; arguments as in `counter`."""
-    return _metric(name, "gauge", text, values, labels)
-
-
-def histogram(name: str, text: str, values: Durations | Mapping[Any, Durations], *labels: str) -> Metric:
-    """A histogram of durations; arguments as in `counter`."""
-    return _metric(name, "histogram", text, values, labels)
-
-
-def _metric(name: str, kind: str, text: str, values: Any, labels: tuple[str, ...]) -> Metric:
+    A value is a number, of a histogram `Durations`.
+    """
     metric = Metric(name.removesuffix("_total"), text, kind)
     for key, value in (values if isinstance(values, Mapping) else {(): values}).items():
         own = dict(zip(labels, key if isinstance(key, tuple) else (str(key),), strict=True))
@@ -69,6 +59,10 @@ def _metric(name: str, kind: str, text: str, values: Any, labels: tuple[str, ...
         metric.add_sample(f"{name}_count", own, counts[-1])
         metric.add_sample(f"{name}_sum", own, value.sum_s)
     return metric
+
+
+counter, gauge, histogram = (partial(_metric, kind) for kind in ("counter", "gauge", "histogram"))
+"""Make metrics: see `_metric`, whose arguments after the first they take."""
 
 
 @dataclass
@@ -127,7 +121,7 @@ class Metrics(Collector):
         """Held while the lists below are changed or copied; the search loop never waits for it."""
         self._sessions: list[Session] = []
         """The running sessions, and the last session watched."""
-        self._executors: list[Executor] = []
+        self._executors: dict[Executor, None] = {}
         """All executors ever watched, for their workers' totals; a process has few of them."""
         self._ended = _Totals()
         self._samples: deque[_Sample] = deque()
@@ -137,17 +131,17 @@ class Metrics(Collector):
     def watch(self, session: Session) -> None:
         """Include a session from now on. The counts of ended sessions stay in the totals."""
         with self._lock:
-            if any(known is session for known in self._sessions):
+            if session in self._sessions:
                 return
             self._let_go()
             self._sessions.append(session)
-            self._note(session.executor)
+            self._executors[session.executor] = None
             self._keep(self._sample(self._totals()))
 
     def watch_executor(self, executor: Executor) -> None:
         """Include an executor's workers, also while no session runs on it."""
         with self._lock:
-            self._note(executor)
+            self._executors[executor] = None
 
     def settle(self, put_off: Session | None = None) -> None:
         """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
@@ -157,10 +151,6 @@ class Metrics(Collector):
     def exposition(self) -> tuple[bytes, str]:
         """(all metrics in Prometheus' text format, its media type)."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
-
-    def _note(self, executor: Executor) -> None:
-        if not any(known is executor for known in self._executors):
-            self._executors.append(executor)
 
     def _let_go(self, put_off: Session | None = None) -> None:
         left = [known for known in self._sessions if known.outcome is None and known is not put_off]
@@ -174,11 +164,13 @@ class Metrics(Collector):
             sessions = list(self._sessions)
             for session in sessions:
                 # A session continues on a new executor after its executor has failed.
-                self._note(session.executor)
-            latest = self._executors[-1:]
+                self._executors[session.executor] = None
+            latest = [*self._executors][-1:]
             totals = self._totals()
             sample = self._sample(totals)
-            before = self._sample_before(sample)
+            while len(self._samples) > 1 and self._samples[1].time_s <= sample.time_s - RATE_S:
+                self._samples.popleft()
+            before = self._samples[0] if self._samples else sample
             self._keep(sample)
             restarts = _by_slot(self._executors, lambda worker: worker.restarts)
         executors = [*(each.executor for each in sessions), *latest]
@@ -202,12 +194,6 @@ class Metrics(Collector):
     def _sample(self, totals: _Totals) -> _Sample:
         busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
         return _Sample(self._clock(), totals.simulations, totals.playouts, busy_s)
-
-    def _sample_before(self, now: _Sample) -> _Sample:
-        """The latest sample at least RATE_S old, or the oldest one; deletes all samples before it."""
-        while len(self._samples) > 1 and self._samples[1].time_s <= now.time_s - RATE_S:
-            self._samples.popleft()
-        return self._samples[0] if self._samples else now
 
     def _keep(self, sample: _Sample) -> None:
         if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:

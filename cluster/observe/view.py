@@ -16,9 +16,8 @@ from cluster.observe.progress import Sample, Sampler, Searched
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
-from games.board import draw
 from games.errors import counted
-from games.game import FIRST, Board, Cell, Game, State
+from games.game import FIRST, Board, Cell
 from search.request import SearchRequest
 from search.result import Answer, SearchResult
 
@@ -262,11 +261,6 @@ def children_table(answer: Answer, rows: int) -> Table:
             style="bold" if best else None,
         )
     return table
-
-
-def board_text(game: Game, state: State, answer: Answer, *, colour: bool) -> str:
-    """The position with shares of visits in percent on empty cells, and the best move in brackets."""
-    return draw(answer.marked(game.board(state)), colour=colour, heat=answer.visit_shares())
 
 
 def warnings(result: SearchResult, memory_mb: int) -> list[str]:

@@ -75,7 +75,7 @@ class Dispatcher:
     def open(self, context: Any) -> None:
         """Forget all contexts but this one, which workers are prepared for; None: for none."""
         self._contexts = {} if context is None else {OPENED: context}
-        self._forget_ray()
+        self.forget_ray()
         self.ahead.clear()
         self._settled = -1
 
@@ -104,12 +104,9 @@ class Dispatcher:
         for process, _ in self._slots.retired:
             self._forget(process)
 
-    def ray_ended(self) -> None:
-        """Forget what Ray kept, and the states of lanes that were to come from it."""
+    def forget_ray(self) -> None:
+        """Forget what Ray keeps, and the states of lanes that were to come from it."""
         self._stop_moving(list(self._moving))
-        self._forget_ray()
-
-    def _forget_ray(self) -> None:
         self._published.clear()
         self._roomy.clear()
 
@@ -135,7 +132,7 @@ class Dispatcher:
     def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
         answer = self.ray.call(process.actor, method, *arguments)
-        self._inbox.expect(answer, answer, hear)
+        self._inbox.expect(answer, hear)
         return answer
 
     def _put(self, part: Any) -> Handle:
@@ -143,12 +140,8 @@ class Dispatcher:
 
     def check_health(self) -> None:
         """Call idle workers whose health check is due, and those that have begun jobs, for the outcomes."""
-        for slot, process in self._slots.to_hear():
+        for slot, process in self._slots.to_call():
             self._send(slot, process, [])
-        for slot, process in self._slots.to_feel():
-            call = self._call(process, partial(self._returned, slot, process), "pulse")
-            process.bundles[call] = Bundle([])
-            self._slots.set_deadline(process)
 
     def settle(self) -> None:
         """Assign lanes to the workers that are there, if they have changed."""
@@ -221,17 +214,18 @@ class Dispatcher:
             values.append(self._published.reference(process.common_key, common.value, common.nbytes))
         call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
-        call = self._call(process, hear, "run", packed, *values)
-        self.calls += 1
+        call = self._call(process, hear, "run_call", packed, *values)
+        self.calls += bool(jobs)
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
         self._slots.set_deadline(process)
-        slot.work()
+        if jobs or process.begun:
+            slot.work()
 
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
         events: list[Event] = []
-        for hear, _, answer in self._inbox.take(timeout_s):
+        for hear, answer in self._inbox.take(timeout_s):
             events.extend(hear(answer))
         return events
 
@@ -289,6 +283,4 @@ class Dispatcher:
 
     def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:
         """Handle a call without an answer. The end of Ray is handled for all calls at once."""
-        if isinstance(error, RayEnded):
-            return []
-        return self._slots.lost(slot if slot.process is process else None, process, str(error))
+        return [] if isinstance(error, RayEnded) else self._slots.lost(slot, process, str(error))

@@ -150,7 +150,7 @@ class RayExecutor:
         try:
             # A cluster without free CPUs may get some later; one without GPUs is refused at once.
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
-            machines = self._ray.machines()
+            machines = self._ray.latest("machines")
             room = resources.room_in(machines) if grows else resources.workers_in(machines)
             if workers.fixed and workers.least > room:
                 accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
@@ -166,7 +166,13 @@ class RayExecutor:
         self._elasticity: Elasticity | None = None
         if address is not None:
             give_back_s = GIVE_BACK_S if standing else math.inf
-            self._elasticity = Elasticity(workers, self._crew, self._room, self._ask_autoscaler, give_back_s)
+            self._elasticity = Elasticity(
+                workers,
+                self._crew,
+                look=lambda: resources.room_in(self._ray.latest("machines")),
+                ask=lambda number: self._ray.want([resources.bundle()] * number),
+                give_back_s=give_back_s,
+            )
         self.dispatcher = Dispatcher(self._ray, self._crew, queue, in_flight, self._revival.worked)
 
     def use(self, workers: int) -> None:
@@ -175,16 +181,12 @@ class RayExecutor:
         self._crew.use(workers)
 
     @property
-    def _slots(self) -> list[Slot]:
-        return self._crew.used
-
-    @property
     def num_workers(self) -> int:
-        return len(self._slots)
+        return len(self._crew.used)
 
     @property
     def workers(self) -> list[WorkerStatus]:
-        return [slot.status for slot in self._slots]
+        return [slot.status for slot in self._crew.used]
 
     @property
     def log(self) -> WorkerLog:
@@ -193,16 +195,11 @@ class RayExecutor:
 
     def worker_pids(self) -> list[int]:
         """Process ids of the workers by slot; 0 for a slot without a worker."""
-        return [slot.process.pid if slot.process else 0 for slot in self._slots]
+        return [slot.process.pid if slot.process else 0 for slot in self._crew.used]
 
-    def machines(self) -> list[dict[str, float]]:
-        """Resources of each machine by Ray's names. The answer may be as old as the previous call."""
-        return self._ray.machines()
-
-    def held(self) -> dict[str, int]:
-        """Objects that Ray keeps for this executor, see `RayProcess.held`. May be as old as the previous
-        call."""
-        return self._ray.held()
+    def latest(self, question: str) -> Any:
+        """What is known of Ray; see `RayProcess.latest`."""
+        return self._ray.latest(question)
 
     def poll_retired(self) -> int:
         """Number of replaced workers that are not ended yet; ends those whose time is over."""
@@ -214,7 +211,7 @@ class RayExecutor:
         """Start missing workers and wait until all of them, or enough, can take jobs."""
         began_s = time.monotonic()
         self.dispatcher.open(context)
-        for slot in self._slots:
+        for slot in self._crew.used:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
@@ -230,7 +227,7 @@ class RayExecutor:
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
-                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._slots), 'worker')} ready")
+                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready")
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue
@@ -270,12 +267,12 @@ class RayExecutor:
     def close(self) -> None:
         """End all workers, and Ray if it is embedded."""
         self._crew.use(len(self._crew.all))
-        late = [slot for slot in self._slots if slot.process is not None and not slot.process.idle]
+        late = [slot for slot in self._crew.used if slot.process is not None and not slot.process.idle]
         for slot in late:
             # A busy process may hang, so it is killed; an idle one ends with its actor.
             self._kill(slot.process)  # type: ignore[arg-type]
         self.drop()
-        for slot in self._slots:
+        for slot in self._crew.used:
             if slot.process is not None:
                 self._ray.kill(slot.process.actor, 0, "")
                 slot.empty(WorkerState.ENDED, "with the executor")
@@ -299,7 +296,7 @@ class RayExecutor:
         if not self._revival.active:
             reason = self._ray.reason
             events = self._crew.abandon(f"Ray has ended: {reason}")
-            self.dispatcher.ray_ended()
+            self.dispatcher.forget_ray()
             self._ray.close()
             self._revival.begin(reason, len(events), self._ray.answered_s)
             return events
@@ -320,21 +317,13 @@ class RayExecutor:
         """End a worker process, even if it is stopped and handles no messages."""
         self._ray.kill(process.actor, process.pid, process.node_id)
 
-    def _room(self) -> int:
-        """Number of workers that the cluster has room for."""
-        return self._resources.room_in(self._ray.machines())
-
     def _crowded(self) -> bool:
         """Whether the resources of one more worker are in use by others, or other programs the cores."""
         busy = self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
-        return busy or self._resources.room_in([self._ray.available()]) == 0
+        return busy or self._resources.room_in([self._ray.latest("available")]) == 0
 
     def _waited_s(self, process: Process) -> float:
         """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""
         here = process.pid and process.node_id == self._ray.node
         # Jobs that await something run in a thread of their own.
         return waited_s(process.pid, every_thread=process.at_once > 1) if here else 0.0
-
-    def _ask_autoscaler(self, workers: int) -> None:
-        """Request room for this number of workers (0: withdraw). No effect without an autoscaler."""
-        self._ray.want([self._resources.bundle()] * workers)

@@ -30,7 +30,6 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -69,16 +68,6 @@ class Actor:
     def call(self, method: str, *arguments: Any) -> bytes:
         """Call a method of the `WorkerProcess`."""
         return pack_answer(lambda: getattr(self._process, method)(*arguments))
-
-
-def _machines() -> list[dict[str, float]]:
-    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
-
-
-_QUESTIONS: dict[str, Callable[[], Any]] = {
-    "machines": _machines,
-    "available": lambda: ray.available_resources(),
-}
 
 
 class _Probe:
@@ -178,11 +167,16 @@ class _Host:
 
         def answer() -> None:
             with contextlib.suppress(Exception):
-                self.send(question, self._held() if question == "held" else _QUESTIONS[question]())
+                self.send(question, self.answer(question))
 
         threading.Thread(target=answer, name=question, daemon=True).start()
 
-    def _held(self) -> dict[str, int]:
+    def answer(self, question: str) -> Any:
+        """The answer to a question; see `RayProcess.latest`."""
+        if question == "machines":
+            return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if question == "available":
+            return ray.available_resources()
         references = ray._private.worker.global_worker.core_worker.get_all_reference_counts()
         actors = sum(actor["State"] != "DEAD" for actor in ray._private.state.actors().values())
         return {"actors": actors, "references": len(references), "parts": len(self._parts)}
@@ -223,8 +217,8 @@ def _last_line(logs: Path, pid: str) -> str:
     return ""
 
 
-def _join(address: str | None, cpus: int) -> dict[str, Any]:
-    """Start a local Ray (address None) or join a cluster; returns its facts. Raises what Ray raises."""
+def _join(address: str | None, cpus: int) -> Path:
+    """Start a local Ray (address None) or join a cluster; returns its folder. Raises what Ray raises."""
     if address is None:
         started = ray.init(
             address="local",
@@ -237,18 +231,12 @@ def _join(address: str | None, cpus: int) -> dict[str, Any]:
         folder = Path(started.address_info["session_dir"])
         ray_folder.own(folder)
         ray_folder.remove_left(folder.parent)
-        return _facts(folder)
+        return folder
     started = ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     probe = ray.remote(num_cpus=0, max_restarts=0)(_Probe).remote()
     ray.get(probe.node.remote(), timeout=PROBE_S)
     ray.kill(probe)
-    return _facts(Path(started.address_info.get("session_dir", "")))
-
-
-def _facts(folder: Path) -> dict[str, Any]:
-    """Facts about Ray: its log folder and its machines."""
-    answers = {question: ask() for question, ask in _QUESTIONS.items()}
-    return {"folder": str(folder), "node": ray.get_runtime_context().get_node_id()} | answers
+    return Path(started.address_info.get("session_dir", ""))
 
 
 def _watch(host: _Host) -> None:
@@ -258,14 +246,13 @@ def _watch(host: _Host) -> None:
         if host.closing.wait(WATCH_S):
             return
     host.send("ending", f"its {dead[0]} has died")
-    _clear_up(None)
+    _clear_up()
     os._exit(1)
 
 
-def _clear_up(folder: Path | None) -> None:
-    """Kill what is left of an embedded Ray; remove its folder and that of this process."""
+def _clear_up() -> None:
+    """Kill what is left of an embedded Ray; remove the folder of this process."""
     kill(marked(f"{MARK}={os.environ[MARK]}") - {os.getpid()})
-    ray_folder.remove(folder)
     shutil.rmtree(Path.cwd(), ignore_errors=True)
 
 
@@ -278,15 +265,17 @@ def main() -> None:
     address, cpus = pickle.loads(connection.recv_bytes())
     folder = None
     try:
-        facts = _join(address, cpus)
-        folder = Path(facts["folder"]) if address is None else None
-        host.logs = Path(facts["folder"]) / "logs"
+        folder = _join(address, cpus)
+        host.logs = folder / "logs"
         if address is None:
             threading.Thread(target=_watch, args=(host,), name="watch", daemon=True).start()
-        host.send("joined", facts)
+        facts = {question: host.answer(question) for question in ("machines", "available")}
+        host.send("joined", facts | {"folder": str(folder), "node": ray.get_runtime_context().get_node_id()})
         host.serve()
     except Exception as error:
         host.send("refused", reason_of(error))
     host.closing.set()
     ray.shutdown()
-    _clear_up(folder)
+    _clear_up()
+    if address is None:
+        ray_folder.remove(folder)

@@ -71,7 +71,7 @@ def connect(address: str | None, cpus: int, cancelled: threading.Event | None = 
         if mode == "token" and not _has_token():
             continue
         try:
-            return _try_to_join(address, mode)
+            return RayProcess(address, 0, {"RAY_AUTH_MODE": mode}).joined(JOIN_S)
         except TokenRefused:
             refused = True
         except ConnectionError as error:
@@ -99,30 +99,13 @@ def _embedded(cpus: int, cancelled: threading.Event) -> RayProcess:
     }
     reason = ""
     for _ in range(STARTS):
-        process = RayProcess(None, cpus, settings)
         try:
-            process.joined(EMBEDDED_S, cancelled)
+            return RayProcess(None, cpus, settings).joined(EMBEDDED_S, cancelled)
         except ConnectionError as error:
-            process.close()
             reason = str(error)
-        except BaseException:
-            process.close()
-            raise
-        else:
-            return process
         if cancelled.is_set():
             break
     raise ConnectionError(f"Ray could not be started: {reason}")
-
-
-def _try_to_join(address: str, mode: str) -> RayProcess:
-    process = RayProcess(address, 0, {"RAY_AUTH_MODE": mode})
-    try:
-        process.joined(JOIN_S)
-    except BaseException:
-        process.kill_now()
-        raise
-    return process
 
 
 def _has_token() -> bool:

@@ -18,11 +18,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cluster.ray_backend import session_folder as ray_folder
 from cluster.system.processes import bury, descendants, kill, marked
@@ -145,9 +145,8 @@ class RayProcess:
         self._calls: dict[int, Future[Any]] = {}
         self._dropped: deque[int] = deque()
         self._sending = threading.Lock()
-        self._machines: list[dict[str, float]] = []
-        self._available: dict[str, float] = {}
-        self._held: dict[str, int] = {}
+        self._latest: dict[str, Any] = {"machines": [], "available": {}, "held": {}}
+        """The latest answer to each question."""
         self._asked: set[str] = set()
         """Questions without an answer yet."""
         self.ended = threading.Event()
@@ -180,23 +179,28 @@ class RayProcess:
                 start_new_session=True,
             )
 
-    def joined(self, timeout_s: float, cancelled: threading.Event | None = None) -> None:
-        """Wait until the process can start actors. Raises TokenRefused, or ConnectionError with the
-        reason."""
+    def joined(self, timeout_s: float, cancelled: threading.Event | None = None) -> Self:
+        """Wait until the process can start actors; it is killed if that fails.
+
+        Raises TokenRefused, or ConnectionError with the reason.
+        """
         until_s = time.monotonic() + timeout_s
-        while time.monotonic() < until_s:
-            if cancelled is not None and cancelled.is_set():
-                raise ConnectionError("it is no longer wanted")
-            try:
-                facts = self._joined.result(0.1)
-            except TimeoutError:
+        try:
+            while not self._joined.done():
+                if cancelled is not None and cancelled.is_set():
+                    raise ConnectionError("it is no longer wanted")
+                if time.monotonic() > until_s:
+                    raise ConnectionError(f"it has not answered in {timeout_s:.0f} s")
                 if self.address is not None and REFUSED_TOKEN in self.log():
-                    raise TokenRefused from None
-                continue
-            self.session = Path(facts["folder"])
-            self.node, self._machines, self._available = facts["node"], facts["machines"], facts["available"]
-            return
-        raise ConnectionError(f"it has not answered in {timeout_s:.0f} s")
+                    raise TokenRefused
+                wait([self._joined], 0.1)
+            facts = self._joined.result()
+        except BaseException:
+            self.kill_now()
+            raise
+        self.session, self.node = Path(facts.pop("folder")), facts.pop("node")
+        self._latest |= facts
+        return self
 
     def log(self) -> str:
         """Everything that the process and Ray's library have logged so far."""
@@ -234,23 +238,17 @@ class RayProcess:
         """Kill an actor and its process, even if that is stopped (``pid`` 0: not known)."""
         self._send("kill", actor, pid, node)
 
-    def machines(self) -> list[dict[str, float]]:
-        """Resources of each machine by Ray's names; the answer may be as old as the previous call."""
-        self._ask("machines")
-        return self._machines
+    def latest(self, question: str) -> Any:
+        """The latest answer of Ray to a question, which is asked again without waiting.
 
-    def available(self) -> dict[str, float]:
-        """Unused resources of the cluster by Ray's names; the answer may be as old as the previous call."""
-        self._ask("available")
-        return self._available
-
-    def held(self) -> dict[str, int]:
-        """Counts of what Ray keeps: live ``actors``, ``references`` to objects, and ``parts`` that were put.
-
-        The answer may be as old as the previous call.
+        That may take a minute if the cluster's head is gone. The questions are
+        ``machines``: the resources of each by Ray's names; ``available``: the unused resources of all;
+        ``held``: the counts of live ``actors``, ``references`` to objects, and ``parts`` that were put.
         """
-        self._ask("held")
-        return self._held
+        if question not in self._asked:
+            self._asked.add(question)
+            self._send("ask", question)
+        return self._latest[question]
 
     def want(self, bundles: list[dict[str, float]]) -> None:
         """Request from the cluster's autoscaler room for all these bundles at once."""
@@ -284,12 +282,6 @@ class RayProcess:
         # Some processes end a moment after the kill.
         bury(set(), self._process.pid)
 
-    def _ask(self, question: str) -> None:
-        """Request a new answer without waiting: it may take a minute if the cluster's head is gone."""
-        if question not in self._asked:
-            self._asked.add(question)
-            self._send("ask", question)
-
     def _send(self, *message: Any) -> None:
         """Send a message to the process. If the process has ended, `_read` notices it."""
         with self._sending, contextlib.suppress(OSError):
@@ -306,8 +298,8 @@ class RayProcess:
                     self._joined.set_result(values[0])
                 elif kind in ("refused", "ending"):
                     self.reason = values[0]
-                elif kind in ("machines", "available", "held"):
-                    setattr(self, f"_{kind}", values[0])
+                elif kind in self._latest:
+                    self._latest[kind] = values[0]
                     self.answered_s = time.monotonic()
                     self._asked.discard(kind)
                 else:

@@ -245,22 +245,19 @@ class Slots:
         """Whether a process is starting in a used slot."""
         return len(self.at_hand) < len(self.present)
 
-    def to_feel(self) -> list[tuple[Slot, Process]]:
-        """Idle processes whose health check is due: the loss of a process is noticed by calls only."""
+    def to_call(self) -> list[tuple[Slot, Process]]:
+        """Processes without a call that need one: those that have begun jobs, for the outcomes, and idle ones
+        whose health check is due, because the loss of a process is noticed by calls only."""
         now = time.monotonic()
-        if now < self._feel_due_s:
-            return []
-        self._feel_due_s = now + PULSE_S
-        idle = (slot for slot in self.used if slot.status.state is WorkerState.IDLE)
+        is_due = now >= self._feel_due_s
+        if is_due:
+            self._feel_due_s = now + PULSE_S
         return [
-            (slot, slot.process) for slot in idle if slot.process is not None and not slot.process.bundles
-        ]
-
-    def to_hear(self) -> list[tuple[Slot, Process]]:
-        """Processes that have begun jobs, and no call with which the outcomes can come."""
-        both = ((slot, slot.process) for slot in self.used if slot.status.state is WorkerState.BUSY)
-        return [
-            (slot, process) for slot, process in both if process and process.begun and not process.bundles
+            (slot, process)
+            for slot in self.used
+            if (process := slot.process) is not None
+            and not process.bundles
+            and (process.begun or (is_due and slot.status.state is WorkerState.IDLE))
         ]
 
     def opened(self, waited_s: float) -> bool:
@@ -301,14 +298,14 @@ class Slots:
         slot.rest()
         return busy_s
 
-    def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
-        """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced
-        before)."""
-        if slot is None:
-            process.forget()
+    def lost(self, slot: Slot, process: Process, reason: str) -> list[Event]:
+        """Note that a process died; unless it was replaced before, returns its jobs as lost and refills its
+        slot."""
+        events: list[Event] = []
+        if slot.process is process:
+            events = self._replace(slot, process, reason)
+        else:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
-            return []
-        events = self._replace(slot, process, reason)
         process.forget()
         return events
 

@@ -68,15 +68,21 @@ class UnitWorker:
         raise NotImplementedError
 
     def prepare(self, context: Any) -> None:
-        """Load what the units of this context need."""
+        """Load what the units of this context need. Raises Abandoned at a signal that cancels the work."""
+        until_signal(self._prepare, context)
+
+    def run(self, context: Any, unit: Unit) -> UnitDone:
+        """Run a unit. Raises Abandoned at a signal that cancels the work, if it runs in this process."""
+        return until_signal(self._run, context, unit)
+
+    def _prepare(self, context: Any) -> None:
         if context != self._context:
             self.load(context)
             self._context = context
 
-    def run(self, context: Any, unit: Unit) -> UnitDone:
-        """Run a unit."""
+    def _run(self, context: Any, unit: Unit) -> UnitDone:
         started = time.perf_counter()
-        self.prepare(context)
+        self._prepare(context)
         return UnitDone(unit.index, self.find(context, unit), time.perf_counter() - started)
 
 
@@ -243,27 +249,9 @@ class UnitsProgress(StatusLine):
 def worker_of_units(executor: str, make_worker: Callable[[], TaskWorker]) -> Callable[[], TaskWorker]:
     """What an executor of this name calls to create a worker.
 
-    A worker in this process gives up its unit at a signal that cancels the work. A worker in another process
-    gets the users' files that this process has read.
+    A worker in another process gets the users' files that this process has read.
     """
-    if executor == "inline":
-        return lambda: _Here(make_worker())
-    return partial(_with_files, files_read(), make_worker)
-
-
-class _Here:
-    """A worker in this process."""
-
-    def __init__(self, worker: TaskWorker) -> None:
-        self._worker = worker
-
-    def prepare(self, context: Any) -> None:
-        """Load what jobs of this context need. Raises Abandoned."""
-        until_signal(self._worker.prepare, context)
-
-    def run(self, context: Any, job: Any) -> Any:
-        """Run one job and return its outcome. Raises Abandoned."""
-        return until_signal(self._worker.run, context, job)
+    return make_worker if executor == "inline" else partial(_with_files, files_read(), make_worker)
 
 
 def _with_files(files: Files, make_worker: Callable[[], TaskWorker]) -> TaskWorker:

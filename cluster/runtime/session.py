@@ -171,16 +171,15 @@ class Session:
             self.coordinator.stop("cancelled")
         self.coordinator.check(self.elapsed_s)
 
-
-def left_s(session: Session) -> float:
-    """Estimated remaining seconds of a running search at its speed so far; infinity without a budget."""
-    request, coordinator = session.search.request, session.coordinator
-    left = math.inf
-    if request.seconds is not None:
-        left = max(0.0, request.seconds - session.elapsed_s)
-    if request.simulations is not None:
-        done = coordinator.counters.simulations - session.simulations_before
-        took_s = session.elapsed_s - session.elapsed_before_s
-        rate = done / took_s if done and took_s > 0 else coordinator.rate
-        left = min(left, (request.simulations - coordinator.counters.simulations) / rate)
-    return left
+    @property
+    def left_s(self) -> float:
+        """Estimated remaining seconds at the speed so far; infinity without a budget."""
+        request, coordinator, left = self.search.request, self.coordinator, math.inf
+        if request.seconds is not None:
+            left = max(0.0, request.seconds - self.elapsed_s)
+        if request.simulations is not None:
+            done = coordinator.counters.simulations - self.simulations_before
+            took_s = self.elapsed_s - self.elapsed_before_s
+            rate = done / took_s if done and took_s > 0 else coordinator.rate
+            left = min(left, (request.simulations - coordinator.counters.simulations) / rate)
+        return left

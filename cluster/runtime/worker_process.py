@@ -8,7 +8,7 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
@@ -38,81 +38,39 @@ Owner = TypeVar("Owner")
 
 
 class Inbox(Generic[Owner]):
-    """Pending calls and their owners. Futures may be set by any thread."""
+    """Futures that are awaited, which any thread may set, and their owners."""
 
     def __init__(self) -> None:
-        self._owners: dict[Hashable, Owner] = {}
-        self._come: SimpleQueue[tuple[Hashable, Future[Any]]] = SimpleQueue()
+        self._owners: dict[Future[Any], Owner] = {}
+        self._come: SimpleQueue[Future[Any]] = SimpleQueue()
 
-    def expect(self, call: Hashable, answer: Future[Any], owner: Owner) -> None:
-        """Add a pending call; ``answer`` is set when the call returns."""
-        self._owners[call] = owner
-        answer.add_done_callback(lambda done: self._come.put((call, done)))
+    def __len__(self) -> int:
+        return len(self._owners)
 
-    def forget(self, call: Hashable) -> None:
-        """Remove a pending call; its answer is ignored."""
-        self._owners.pop(call, None)
+    def expect(self, answer: Future[Any], owner: Owner) -> None:
+        """Await a future."""
+        self._owners[answer] = owner
+        answer.add_done_callback(self._come.put)
 
-    def take(self, timeout_s: float) -> list[tuple[Owner, Hashable, Future[Any]]]:
-        """Return the answers that have arrived, in order; waits at most ``timeout_s`` seconds for the
+    def forget(self, answer: Future[Any]) -> None:
+        """Await a future no longer."""
+        self._owners.pop(answer, None)
+
+    def cancel(self) -> None:
+        """Cancel all futures, and await none."""
+        for answer in self._owners:
+            answer.cancel()
+        self._owners.clear()
+
+    def take(self, timeout_s: float) -> list[tuple[Owner, Future[Any]]]:
+        """Return the futures that have been set, in order; waits at most ``timeout_s`` seconds for the
         first."""
         come = []
         with contextlib.suppress(Empty):
             come.append(self._come.get(timeout=timeout_s) if timeout_s > 0 else self._come.get_nowait())
-            # Answers that arrive during this loop wait for the next call.
+            # Those that are set during this loop wait for the next call.
             come += [self._come.get_nowait() for _ in range(self._come.qsize())]
-        found = []
-        for call, answer in come:
-            owner = self._owners.pop(call, None)
-            if owner is not None:
-                found.append((owner, call, answer))
-        return found
-
-
-class InFlight:
-    """Jobs by the futures of their outcomes, which any thread may set."""
-
-    def __init__(self) -> None:
-        self._inbox: Inbox[tuple[int, int]] = Inbox()
-        self._futures: set[Future[Any]] = set()
-
-    def __len__(self) -> int:
-        return len(self._futures)
-
-    def add(self, context: int, index: int, future: Future[Any]) -> None:
-        """Add a job that was begun."""
-        self._futures.add(future)
-        self._inbox.expect(future, future, (context, index))
-
-    def take(self, timeout_s: float, more_s: float = 0.0) -> list[Event]:
-        """Remove ended jobs and return their events; waits at most ``timeout_s`` seconds for the first.
-
-        ``more_s``: seconds to wait for others when the first has come.
-        """
-        if not self._futures:
-            return []
-        came = self._inbox.take(timeout_s)
-        if came and more_s and len(came) < len(self._futures):
-            time.sleep(more_s)
-            came += self._inbox.take(0.0)
-        events: list[Event] = []
-        for (context, index), _, future in came:
-            self._futures.discard(future)
-            error = future.exception()
-            if error is None:
-                events.append(JobDone(future.result(), context))
-            elif isinstance(error, Exception):
-                events.append(JobFailed.by(error, index, context))
-            else:
-                raise error
-        return events
-
-    def cancel(self) -> None:
-        """Cancel and forget all jobs."""
-        for future in self._futures:
-            self._inbox.forget(future)
-            future.cancel()
-        self._futures.clear()
+        return [(self._owners.pop(answer), answer) for answer in come if answer in self._owners]
 
 
 class ContextWorkers:
@@ -124,12 +82,16 @@ class ContextWorkers:
         self._first = make_worker()
         self._contexts: dict[int, Any] = {}
         self._workers: dict[int, TaskWorker] = {}
+        self.begun: Inbox[tuple[int, int]] = Inbox()
+        """By the futures of their outcomes: context and index of the jobs that were begun."""
         self.at_once = 1
         """How many jobs of the context OPENED should be begun before the first has ended; those of other
         contexts run one at a time."""
 
     def open(self, context: Any) -> None:
-        """Forget all contexts and prepare a worker for this one, with key OPENED; None prepares nothing."""
+        """Forget all contexts and jobs, and prepare a worker for this context, with key OPENED; None prepares
+        nothing."""
+        self.begun.cancel()
         self._contexts.clear()
         self._workers.clear()
         self.at_once = 1
@@ -149,15 +111,38 @@ class ContextWorkers:
             del self._contexts[key]
             self._workers.pop(key, None)
 
-    def run(self, key: int, job: Any) -> Any:
-        """Run a job in the context with this key; returns its outcome."""
-        return self._worker(key).run(self._contexts[key], job)
+    def run(self, key: int, index: int, job: Any) -> Event | None:
+        """Run a job in the context with this key, or begin it if it awaits something: then None, and `ended`
+        returns its event."""
+        try:
+            worker = self._worker(key)
+            if key != OPENED or self.at_once == 1:
+                return JobDone(worker.run(self._contexts[key], job), key)
+            future = cast("AwaitingWorker", worker).begin(self._contexts[key], job)
+        except Exception as error:
+            return JobFailed.by(error, index, key)
+        self.begun.expect(future, (key, index))
+        return None
 
-    def begin(self, key: int, job: Any) -> Future[Any] | None:
-        """Begin a job in the context with this key; None if such jobs `run` one at a time."""
-        if key != OPENED or self.at_once == 1:
-            return None
-        return cast("AwaitingWorker", self._worker(key)).begin(self._contexts[key], job)
+    def ended(self, timeout_s: float, more_s: float = 0.0) -> list[Event]:
+        """The events of begun jobs that have ended; waits at most ``timeout_s`` seconds for the first.
+
+        ``more_s``: seconds to wait for others when the first has come.
+        """
+        came = self.begun.take(timeout_s) if self.begun else []
+        if came and more_s and self.begun:
+            time.sleep(more_s)
+            came += self.begun.take(0.0)
+        events: list[Event] = []
+        for (context, index), future in came:
+            error = future.exception()
+            if error is None:
+                events.append(JobDone(future.result(), context))
+            elif isinstance(error, Exception):
+                events.append(JobFailed.by(error, index, context))
+            else:
+                raise error
+        return events
 
     def hand_over(self, key: int, lane: int) -> Any:
         """Remove and return the state of a lane; None if this process does not have it."""
@@ -197,7 +182,7 @@ class Ready(NamedTuple):
     """Ray's id of its machine."""
 
 
-class WorkerProcess:
+class WorkerProcess(ContextWorkers):
     """Runs bundles of jobs, one at a time; jobs that await something are begun, and end in a later call."""
 
     def __init__(
@@ -207,32 +192,21 @@ class WorkerProcess:
         self._node = node
         if gives_way:
             give_way()
-        self._workers = ContextWorkers(make_worker)
-        self._in_flight = InFlight()
+        super().__init__(make_worker)
         self._common: Any = None
         """The common part of the jobs of the last call."""
 
     def prepare(self, context: bytes) -> Ready:
         """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`."""
-        self.stop()
         self._common = None
-        self._workers.open(pickle.loads(context))
-        host, at_once = socket.gethostname(), self._workers.at_once
-        return Ready(os.getpid(), code_of_searches(), at_once, host, self._node)
+        self.open(pickle.loads(context))
+        return Ready(os.getpid(), code_of_searches(), self.at_once, socket.gethostname(), self._node)
 
     def stop(self) -> None:
         """Cancel all jobs that were begun."""
-        self._in_flight.cancel()
+        self.begun.cancel()
 
-    def pulse(self) -> bytes:
-        """Health check; returns what `run` does for no jobs."""
-        return pickle.dumps([])
-
-    def hand_over(self, context: int, lane: int) -> Any:
-        """Remove and return the state of a lane; None if it is not in this process."""
-        return self._workers.hand_over(context, lane)
-
-    def run(self, packed: bytes, *values: bytes) -> bytes:
+    def run_call(self, packed: bytes, *values: bytes) -> bytes:
         """Run or begin the jobs of a packed call in order; ``values``: the pickled values listed in `Call`.
 
         Returns a pickled list of the events of all jobs that have ended, also those that an earlier call
@@ -245,23 +219,12 @@ class WorkerProcess:
             return self._common
 
         call, jobs = unpack_call(packed, common_value)
-        self._workers.keep_only(call.live)
+        self.keep_only(call.live)
         for key, value in zip(call.brings, values, strict=False):
-            self._workers.add(key, pickle.loads(value))
+            self.add(key, pickle.loads(value))
         for context, lane, state in call.states:
-            self._workers.take_over(context, lane, state)
-        events = [event for context, index, job in jobs if (event := self._run_one(context, index, job))]
-        events += self._in_flight.take(0.0 if events else COLLECT_S, MORE_S)
+            self.take_over(context, lane, state)
+        events = [event for context, index, job in jobs if (event := self.run(context, index, job))]
+        events += self.ended(0.0 if events else COLLECT_S, MORE_S)
         sent = [replace(each, cause=None) if isinstance(each, JobFailed) else each for each in events]
         return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
-
-    def _run_one(self, context: int, index: int, job: Any) -> Event | None:
-        """Run a job, or begin it: then None."""
-        try:
-            future = self._workers.begin(context, job)
-            if future is None:
-                return JobDone(self._workers.run(context, job), context)
-        except Exception as error:
-            return JobFailed.by(error, index, context)
-        self._in_flight.add(context, index, future)
-        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from games.errors import InvalidInput
 from games.spec import parse_spec
@@ -54,15 +54,20 @@ def exactly(workers: int) -> Workers:
     return Workers(workers, workers)
 
 
-def parse_workers(text: str) -> Workers:
-    """Parse ``auto``, ``4``, ``2..64`` or ``2..auto``. Raises InvalidInput (workers)."""
-    if text == "auto":
+def parse_workers(value: object) -> Workers:
+    """The range for a number, None (``auto``), or a text: ``auto``, ``4``, ``2..64`` or ``2..auto``.
+
+    Raises InvalidInput (workers).
+    """
+    if value is None or value == "auto":
         return AUTO
-    least, dots, most = text.partition("..")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return exactly(value)
     try:
+        least, dots, most = cast("str", value).partition("..")
         return Workers(int(least), (None if most == "auto" else int(most)) if dots else int(least))
-    except ValueError:
-        raise InvalidInput("workers", text, ACCEPTED) from None
+    except (ValueError, AttributeError):
+        raise InvalidInput("workers", value, ACCEPTED) from None
 
 
 @dataclass(frozen=True)

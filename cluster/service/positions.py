@@ -83,8 +83,8 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
         "player": None if shown.over else shown.player,
         "cells": _cells(game, shown),
         "outcome": shown.outcome_text if shown.over else None,
-        "board": _board_json(board),
-        "secret": None if secret is None else _board_json(secret),
+        "board": asdict(board),
+        "secret": None if secret is None else asdict(secret),
         "chances": _chances(shown, board, body.draws),
         "placing": placing,
         "drawing": draw(board, colour=False),
@@ -146,8 +146,3 @@ def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
     moves = game.legal_moves(shown.state)
     cells = {game.format_move(shown.state, move): game.cells_of(move) for move in moves}
     return {text: cell for text, cell in cells.items() if cell is not None}
-
-
-def _board_json(board: Board) -> dict[str, Any]:
-    labels = {"row_labels": list(board.row_labels), "column_labels": list(board.column_labels)}
-    return asdict(board) | labels

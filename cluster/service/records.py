@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cluster.service.answer_models import Result, SearchError
-from cluster.service.request_models import body_of
+from cluster.service.request_models import SearchBody
 from games.errors import InvalidInput
 
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
@@ -122,7 +122,7 @@ def _check(values: dict[str, Any]) -> None:
         raise _NotSound(f"final_event is missing though state is {values['state']}")
     if values["request"] is None:
         raise _NotSound("request is missing")
-    body_of(values["request"])
+    SearchBody.model_validate(values["request"])
     if values["result"] is not None:
         Result.model_validate(values["result"])
     if values["error"] is not None:

@@ -85,43 +85,40 @@ class Report:
     """Why it cannot be shown; None if it can."""
 
 
-class ReportFiles:
-    """The results in one folder. Safe to use from any thread."""
-
-    def __init__(self, folder: Path) -> None:
-        # It may be a link itself.
-        self._folder = folder.resolve()
-
-    def listed(self) -> list[Report]:
-        """The newest files, the newest first."""
-        return [self._report(path, found) for path, found in self._newest()]
-
-    def content(self, report_id: str) -> bytes | None:
-        """The content of a listed file; None if there is none with this id. Raises Unusable."""
-        for path, _ in self._newest():
-            if id_of(path) == report_id:
-                return _read(self._folder / path)[0]
-        return None
-
-    def _newest(self) -> list[tuple[str, os.stat_result]]:
-        """Paths, relative to the folder, of files with names of KINDS, whatever they are; newest first."""
-        found = []
-        for root, folders, names in os.walk(self._folder):
-            inside = os.path.relpath(root, self._folder)
-            for name in KINDS.keys() & set(names):
-                # It may have gone meanwhile.
-                with suppress(OSError):
-                    path = os.path.normpath(os.path.join(inside, name))
-                    found.append((path, os.lstat(self._folder / path)))
-            folders[:] = [each for each in folders if inside != "." or each != OWN_FOLDER]
-            if len(Path(inside).parts) == DEPTH:
-                folders.clear()
-        return sorted(found, key=lambda each: (-each[1].st_mtime_ns, each[0]))[:MOST]
-
-    def _report(self, path: str, found: os.stat_result) -> Report:
-        title, problem = _title(self._folder / path, found.st_mtime_ns, found.st_size, found.st_ino)
+def listed_in(folder: Path) -> list[Report]:
+    """The newest reports in a folder, the newest first."""
+    reports = []
+    for path, found in _newest(folder.resolve()):
+        title, problem = _title(folder.resolve() / path, found.st_mtime_ns, found.st_size, found.st_ino)
         where, name = os.path.split(path)
-        return Report(id_of(path), KINDS[name], _shown(where), found.st_mtime, _shown(title or path), problem)
+        title = _shown(title or path)
+        reports.append(Report(id_of(path), KINDS[name], _shown(where), found.st_mtime, title, problem))
+    return reports
+
+
+def content_of(folder: Path, report_id: str) -> bytes | None:
+    """The content of a listed report; None if there is none with this id. Raises Unusable."""
+    folder = folder.resolve()
+    for path, _ in _newest(folder):
+        if id_of(path) == report_id:
+            return _read(folder / path)[0]
+    return None
+
+
+def _newest(folder: Path) -> list[tuple[str, os.stat_result]]:
+    """Paths, relative to the folder, of files with names of KINDS, whatever they are; newest first."""
+    found = []
+    for root, folders, names in os.walk(folder):
+        inside = os.path.relpath(root, folder)
+        for name in KINDS.keys() & set(names):
+            # It may have gone meanwhile.
+            with suppress(OSError):
+                path = os.path.normpath(os.path.join(inside, name))
+                found.append((path, os.lstat(folder / path)))
+        folders[:] = [each for each in folders if inside != "." or each != OWN_FOLDER]
+        if len(Path(inside).parts) == DEPTH:
+            folders.clear()
+    return sorted(found, key=lambda each: (-each[1].st_mtime_ns, each[0]))[:MOST]
 
 
 def id_of(path: str) -> str:

@@ -247,8 +247,3 @@ def check_moves(moves: list[str], limits: Limits) -> None:
     """Raises InvalidInput for too many."""
     if len(moves) > limits.moves:
         raise InvalidInput("moves", f"{len(moves)} moves", f"at most {limits.moves} moves")
-
-
-def body_of(values: dict[str, Any]) -> SearchBody:
-    """A body that was kept."""
-    return SearchBody.model_validate(values)

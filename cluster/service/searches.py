@@ -35,7 +35,7 @@ from cluster.service.limits import Limits
 from cluster.service.live import FINAL, Feed, Live, final_data
 from cluster.service.pool import Pool, Run
 from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Action, Record, Recorder
-from cluster.service.request_models import SearchBody, body_of
+from cluster.service.request_models import SearchBody
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
 from games.errors import InvalidInput, counted
@@ -196,7 +196,7 @@ class Searches:
             if live is not None and not live.cancelled:
                 # A waiting search with a checkpoint ends with the checkpoint's result when its turn comes.
                 if live in self._waiting and not self._path(search_id).exists():
-                    store, tell = self._end(live, CANCELLED, None, None)
+                    store, tell = self._end(live, CANCELLED)
                     store()
                     self._waiting.remove(live)
                     tell()
@@ -293,11 +293,9 @@ class Searches:
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None:
         self.watch.ended(live.id)
         if result is None:
-            self._conclude(live, FAILED, None, Problem(500, error or "").body() | {"title": "Search failed"})
+            self._conclude(live, FAILED, problem=Problem(500, error or ""))
         else:
-            self._conclude(
-                live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json(), None
-            )
+            self._conclude(live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json())
         self.metrics.settle()
 
     def _look(self) -> Seen:
@@ -347,7 +345,7 @@ class Searches:
             "the last time with no other beside it"
         )
         LOG.error("search %s has failed: %s", live.id, what)
-        self._conclude(live, FAILED, None, Problem(500, what).body() | {"title": "Search failed"})
+        self._conclude(live, FAILED, problem=Problem(500, what))
 
     def _may_begin(self, live: Live) -> bool:
         if self.draining:
@@ -381,7 +379,7 @@ class Searches:
         """Open a search and give it to the pool; runs in the opener's thread."""
         try:
             # The record may have been checked by another version.
-            request = body_of(live.body).request(self.limits)
+            request = SearchBody.model_validate(live.body).request(self.limits)
             self.games.admit(request)
             self._note_opening(live)
             opened = self._opened(live.id, request)
@@ -408,7 +406,7 @@ class Searches:
             if problem is None:
                 LOG.exception("search %s could not be opened", live.id)
                 problem = Problem(500, f"{type(error).__name__}: {error}")
-            self._conclude(live, FAILED, None, problem.body() | {"title": "Search failed"})
+            self._conclude(live, FAILED, problem=problem)
 
     def _note_opening(self, live: Live) -> None:
         """Store that the search is being opened, before its code runs; waits until that is stored."""
@@ -432,16 +430,16 @@ class Searches:
         return Opened(Coordinator(open_search(request, files=False, external=external), 1))
 
     def _conclude(
-        self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
+        self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None
     ) -> None:
         """Store the end of a search and then announce it; until then the search counts as open."""
-        self._recorder.put(*self._end(live, state, result, error))
+        self._recorder.put(*self._end(live, state, result, problem))
 
     def _end(
-        self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
+        self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None
     ) -> tuple[Action, Action]:
         """The actions at the end of a search: store its result, then announce it."""
-        now_s = time.time()
+        now_s, error = time.time(), None if problem is None else problem.body() | {"title": "Search failed"}
         event_id = 0
 
         def store() -> None:

@@ -193,8 +193,8 @@ class Store:
     ) -> Record:
         """Add a queued search; returns its record, or that of the existing search with this key."""
         with self._transaction() as db:
-            if key is not None and (row := _row(db, "key = ?", key)) is not None:
-                return record_of(row)
+            if key is not None and (known := _found(db, "key", key)) is not None:
+                return known
             values = (search_id, QUEUED, request["priority"], json.dumps(request), key, fingerprint, now_s)
             db.execute(
                 "INSERT INTO search"
@@ -202,17 +202,19 @@ class Store:
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (*values, version_of("banyan-mcts")),
             )
-            row = _row(db, "id = ?", search_id)
-            assert row is not None
-            return record_of(row)
+            added = _found(db, "id", search_id)
+            assert added is not None
+            return added
 
     def with_key(self, key: str) -> Record | None:
         """The search that was added with this key; None if there is none."""
-        return self._get("key = ?", key)
+        with self._reading:
+            return _found(self._reader, "key", key)
 
     def get(self, search_id: str) -> Record | None:
         """The search with this id; None if there is none."""
-        return self._get("id = ?", search_id)
+        with self._reading:
+            return _found(self._reader, "id", search_id)
 
     def begin(self, search_id: str, now_s: float) -> None:
         """Set the state of a search to running."""
@@ -342,11 +344,6 @@ class Store:
             for statement, *values in changes:
                 db.execute(statement, values)
 
-    def _get(self, where: str, value: str) -> Record | None:
-        with self._reading:
-            row = _row(self._reader, where, value)
-        return None if row is None else record_of(row)
-
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Context manager: changes are stored in the main file at the end, or undone by an exception."""
@@ -473,9 +470,9 @@ def _refusal(folder: Path, error: Exception) -> InvalidInput:
     return InvalidInput("data", str(folder), accepted)
 
 
-def _row(db: sqlite3.Connection, where: str, value: str) -> tuple[Any, ...] | None:
-    row: tuple[Any, ...] | None = db.execute(f"{_SELECT} WHERE {where}", (value,)).fetchone()
-    return row
+def _found(db: sqlite3.Connection, column: str, value: str) -> Record | None:
+    row = db.execute(f"{_SELECT} WHERE {column} = ?", (value,)).fetchone()
+    return None if row is None else record_of(row)
 
 
 def _kept_curve(search_id: str, curve: Sequence[Sequence[float | None]]) -> list[tuple[Any, ...]]:

@@ -124,7 +124,7 @@ class Machines:
         before = descendants()
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         machine = subprocess.Popen(command + options, **quiet)  # type: ignore[call-overload]
-        while len(self.executor.machines()) < 2:
+        while len(self.executor.latest("machines")) < 2:
             time.sleep(0.01)
         self.seen.node_s = time.monotonic()
         self.processes = descendants() - before

@@ -24,15 +24,7 @@ from search.job import GrowJob
 from search.request import SearchRequest
 from tests.cluster.interrupted import REQUESTS, Stop, fresh, keep_after, never, session_of, unchanged
 from tests.search.common import ChaosExecutor
-
-
-class Clock:
-    """A clock that the test turns."""
-
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
+from tests.waiting import Clock
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.executors.handover import LOOK_S, PAYS_S, HandoverExecutor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session, left_s
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
 from search.coordinator import Coordinator
@@ -22,6 +22,7 @@ from search.request import SearchRequest
 from tests.cluster.problems import WALK
 from tests.cluster.strangers import banyan, clean_environment
 from tests.thread_executor import Fake
+from tests.waiting import Clock
 
 STRATEGIES = ("root", "tree", "leaf")
 
@@ -62,16 +63,6 @@ class Elsewhere(Fake):
 
     def close(self) -> None:
         self.closed = True
-
-
-class Clock:
-    """Stands still unless it is told to go on."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 def request_for(strategy: str) -> SearchRequest:
@@ -187,7 +178,7 @@ def test_what_is_left_is_estimated_from_what_was_done(
     session.begin()
     session.coordinator.counters.simulations = 200
     clock.now_s = after_s
-    assert left_s(session) == pytest.approx(left)
+    assert session.left_s == pytest.approx(left)
 
 
 @pytest.mark.slow

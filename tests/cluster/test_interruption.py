@@ -18,6 +18,7 @@ from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.processes import descendants, kill
 from tests.cluster.command import ROOT, start
 from tests.games.broken_games import ENDLESS_WHEN_COMPILED, write_take
+from tests.waiting import eventually
 
 compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of rules that are compiled"
@@ -90,10 +91,7 @@ def test_the_second_signal_leaves_at_once_and_takes_all_processes_along() -> Non
     assert done.returncode == 130
     assert "still here" not in done.stdout
     # A killed process is listed until the kernel has put it away.
-    limit = time.monotonic() + 10
-    while _runs(int(done.stdout)):
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+    eventually(lambda: not _runs(int(done.stdout)), within_s=10)
 
 
 STUCK = """if True:
@@ -188,9 +186,7 @@ def test_a_rule_that_never_ends_on_workers_can_be_interrupted(tmp_path: Path) ->
     assert process.returncode == 130
     assert "interrupted" in err.splitlines()[-1]
     assert time.monotonic() - signalled_s < 5
-    while any(map(_runs, workers)):
-        assert time.monotonic() - signalled_s < 20
-        time.sleep(0.01)
+    eventually(lambda: not any(map(_runs, workers)), within_s=15)
 
 
 def _command(pid: int) -> str:

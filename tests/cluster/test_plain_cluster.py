@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from cluster.system.processes import marked
-from tests.cluster.prometheus import eventually
 from tests.cluster.service_process import Server
 from tests.cluster.strangers import (
     BIN,
@@ -29,6 +28,7 @@ from tests.cluster.strangers import (
     start,
 )
 from tests.test_documents import command_lines
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.skipif(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import here, start
 from tests.games.own_problem import optimum, write
+from tests.waiting import eventually
 
 INLINE = ("--executor", "inline", "--json")
 compiled_only = pytest.mark.skipif(
@@ -168,10 +168,7 @@ def test_a_plan_that_was_killed_goes_on(
     arguments = (dice, "--episodes", "400", "--simulations", "2000")
     with start("plan", *arguments, *INLINE, "--out", str(out)) as process:
         lines = out / "episodes.jsonl"
-        until = time.monotonic() + 60
-        while not (lines.exists() and lines.read_text().count("\n") >= 5):
-            assert time.monotonic() < until, "no episode was kept"
-            time.sleep(0.01)
+        eventually(lambda: lines.exists() and lines.read_text().count("\n") >= 5, "no episode was kept")
         process.send_signal(signal.SIGKILL)
     kept = lines.read_text()
     lines.write_text(kept + '{"seed": 399, "val')

@@ -22,6 +22,7 @@ from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.strangers import banyan, clean_environment, start
 from tests.cluster.test_ray_executor import Once, inline_result, request_for, run_on
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.skipif(
@@ -93,10 +94,7 @@ def test_a_command_says_that_ray_has_ended_and_goes_on(tmp_path: Path) -> None:
     players = ("uct:simulations=20000", "uct:simulations=15000")
     match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1", "--json")
     with start(*match, cwd=tmp_path, environment=environment) as process:
-        until_s = time.monotonic() + 100
-        while not named("ray::Banyan", process.pid):
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(lambda: named("ray::Banyan", process.pid), within_s=100)
         for pid in named("/raylet/raylet", process.pid):
             os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=150)

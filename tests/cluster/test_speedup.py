@@ -43,8 +43,8 @@ from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start
-from tests.cluster.prometheus import eventually
 from tests.cluster.test_metrics import documented
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.skipif(

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import signal
-import time
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -30,6 +29,7 @@ from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
 from tests.cluster.test_match import CONTEXT, record_of
+from tests.waiting import eventually
 
 INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
@@ -331,11 +331,8 @@ def test_a_measurement_that_was_broken_off_goes_on(
     arguments = (*SMALL, *INLINE, "--json", "--out", str(tmp_path))
     with start(*arguments, "--pairs", "2000") as process:
         try:
-            limit = time.monotonic() + 60
-            while min(sizes(tmp_path), default=0) < LONG:
-                assert time.monotonic() < limit
-                assert process.poll() is None
-                time.sleep(0.05)
+            eventually(lambda: process.poll() is not None or min(sizes(tmp_path), default=0) >= LONG)
+            assert process.poll() is None
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
         finally:

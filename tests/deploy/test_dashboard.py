@@ -23,11 +23,11 @@ from tests.cluster.prometheus import (
     OF_THE_SERVICE,
     SERVICE,
     Query,
-    eventually,
     free_port,
     need,
     prometheus,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 

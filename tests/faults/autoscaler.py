@@ -93,7 +93,7 @@ class Watching:
     def __call__(self, session: Session) -> None:
         now_s = round(time.monotonic() - self.began_s, 2)
         seen, executor = self.seen, cast("RayExecutor", session.executor)
-        seen.machines_s += [now_s] * (len(executor.machines()) - 1 - len(seen.machines_s))
+        seen.machines_s += [now_s] * (len(executor.latest("machines")) - 1 - len(seen.machines_s))
         seen.jobs = [worker.jobs_done for worker in session.executor.workers]
         seen.workers_s += [now_s] * (sum(map(bool, seen.jobs)) - len(seen.workers_s))
 

@@ -231,7 +231,7 @@ def longer(strategy: str) -> SearchRequest:
 
 
 def cpus_of(executor: RayExecutor) -> int:
-    return int(sum(machine.get("CPU", 0) for machine in executor.machines()))
+    return int(sum(machine.get("CPU", 0) for machine in executor.latest("machines")))
 
 
 def joined() -> bool:

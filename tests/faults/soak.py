@@ -166,17 +166,17 @@ def look_for_leaks(campaign: Campaign, executor: RayExecutor, workers: int) -> N
     if not comes_true(lambda: executor.poll_retired() == 0):
         campaign.complain(f"{executor.poll_retired()} workers that were given up are still there")
     # There may be fewer: the next search notices that an idle one has died.
-    if not comes_true(lambda: 0 < executor.held().get("actors", 0) <= workers):
-        campaign.complain(f"{executor.held()} for {workers} slots")
+    if not comes_true(lambda: 0 < executor.latest("held").get("actors", 0) <= workers):
+        campaign.complain(f"{executor.latest('held')} for {workers} slots")
 
     def at_rest() -> bool:
         # An answer that came since the last look has one until the next.
         executor.poll_retired()
         # Each actor's handle, its first call, and the context.
-        return executor.held()["references"] <= 2 * workers + 1
+        return executor.latest("held")["references"] <= 2 * workers + 1
 
     if not comes_true(at_rest):
-        campaign.complain(f"{executor.held()}: more references to objects than workers need")
+        campaign.complain(f"{executor.latest('held')}: more references to objects than workers need")
 
 
 def files_now() -> set[str]:

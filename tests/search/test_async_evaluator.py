@@ -27,6 +27,7 @@ from search.request import SearchRequest
 from search.worker import Worker
 from tests.search.common import ChaosExecutor, run_search
 from tests.search.test_evaluator import HASHED
+from tests.waiting import eventually
 
 WAITING = str(Path(__file__).with_name("async_evaluator.py"))
 
@@ -124,10 +125,7 @@ def test_an_error_ends_the_search_in_one_line_and_leaves_nothing_running(
     with pytest.raises(InvalidInput, match="RuntimeError: the server is down"):
         run(request)
     # What was awaited beside it, unless it had just ended. It is told of in another thread.
-    until = time.monotonic() + 60.0
-    while "cancelled" not in log.read_text():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    eventually(lambda: "cancelled" in log.read_text())
 
 
 @one_process
@@ -154,10 +152,7 @@ def test_a_search_that_is_cancelled_ends_at_once_with_nothing_running(tmp_path: 
     assert result.stopped_by == "cancelled"
     assert 0 < result.simulations < 150
     assert executor.workers[0].state == "idle"
-    until = time.monotonic() + 60.0
-    while "cancelled" not in log.read_text():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    eventually(lambda: "cancelled" in log.read_text())
 
 
 def test_places_are_given_in_order_and_come_back_from_what_is_cancelled() -> None:

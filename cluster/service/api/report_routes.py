@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from cluster.service.api.connections import address_of
 from cluster.service.api.search_routes import Service
 from cluster.service.errors import Problem, problems
-from cluster.service.reports import ALLOW, Measurement, Report, ReportFiles, Speedups, Unusable
+from cluster.service.reports import ALLOW, Measurement, Report, Speedups, Unusable, content_of, listed_in
 from cluster.service.request_models import SpeedupBody
 
 Id = Annotated[str, Path(max_length=64)]
@@ -40,7 +40,7 @@ router = APIRouter(tags=["reports"])
 def listed(searches: Service) -> dict[str, Any]:
     """The files speedup.json, predict.json and strength.json, at most three folders below the data
     folder."""
-    return {"reports": ReportFiles(searches.store.folder).listed()}
+    return {"reports": listed_in(searches.store.folder)}
 
 
 @router.get(
@@ -52,7 +52,7 @@ def listed(searches: Service) -> dict[str, Any]:
 def content(searches: Service, id: Id) -> Response:  # noqa: A002
     """The content of the file as the command wrote it."""
     try:
-        found = ReportFiles(searches.store.folder).content(id)
+        found = content_of(searches.store.folder, id)
     except Unusable as problem:
         raise Problem(409, f"this file cannot be shown: {problem}", field="id", value=id) from None
     if found is None:

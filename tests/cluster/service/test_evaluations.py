@@ -32,6 +32,7 @@ from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.cluster.service_process import Server
 from tests.search.test_ask_tell import HASHED, Caller
+from tests.waiting import eventually
 
 ASKED: dict[str, Any] = {"game": "tictactoe", "strategy": "leaf", "simulations": 200, "lanes": 8, "seed": 3}
 EXTERNAL = ASKED | {"evaluator": "external"}
@@ -102,11 +103,8 @@ class Remote:
             turns -= 1
 
     def result(self) -> dict[str, Any]:
-        for _ in range(600):
-            if (found := self.view())["result"] is not None:
-                return dict(found["result"])
-            time.sleep(0.05)
-        raise AssertionError("no result")
+        eventually(lambda: self.view()["result"] is not None, "no result")
+        return dict(self.view()["result"])
 
 
 CLIENT = """
@@ -254,8 +252,7 @@ def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Pat
         client = server.client()
         plain = {"game": "tictactoe", "lanes": 1, "priority": 10}
         others = [client.submit(plain | {"seconds": 600})["id"] for _ in idle]
-        while {client.get(each)["state"] for each in others} != {"running"}:
-            time.sleep(0.05)
+        eventually(lambda: {client.get(each)["state"] for each in others} == {"running"})
         with closing(sqlite3.connect(tmp_path / "searches.sqlite")) as stored:
             count = "SELECT count(*) FROM search JOIN start USING (id) WHERE state = 'running' AND under_way"
             assert stored.execute(count).fetchone() == (2,)
@@ -377,11 +374,7 @@ def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-seconds", "1") as server:
         remote = Remote(server)
         assert len(remote.ask()) == 1
-        for _ in range(200):
-            if remote.view()["state"] == "cancelled":
-                return
-            time.sleep(0.05)
-        pytest.fail("it holds its place for ever")
+        eventually(lambda: remote.view()["state"] == "cancelled", "it holds its place for ever")
 
 
 def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tests.cluster.command import ROOT
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
+from tests.waiting import eventually
 
 BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 3, "seed": 1},
@@ -58,9 +59,8 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
             seen += event.name == "progress" and event.data["simulations"] > 20_000
             if seen:
                 break
-        while not any(file.suffix == ".npz" for file in (tmp_path / "checkpoints").iterdir()):
-            assert client.get(ids[1])["state"] == "running"
-            time.sleep(0.01)
+        eventually(lambda: [*(tmp_path / "checkpoints").glob("*.npz")])
+        assert client.get(ids[1])["state"] == "running"
         server.kill()
         port = server.port
     with Server(tmp_path, *OPTIONS, port=port) as server:
@@ -155,8 +155,7 @@ def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     with Server(tmp_path / "data", environment=environment) as server, ThreadPoolExecutor() as threads:
         asked = threads.submit(httpx.post, f"{server.url}/api/v1/games/thud/moves", json={}, timeout=60)
-        while not [*tmp_path.glob("kernels/*/*thud*.nbi")]:
-            time.sleep(0.05)
+        eventually(lambda: [*tmp_path.glob("kernels/*/*thud*.nbi")])
         began_s = time.monotonic()
         assert server.end() == 0
         assert time.monotonic() - began_s < 6
@@ -295,15 +294,6 @@ def begin(made: list[Supervised], word: str) -> Supervised:
     return made[-1]
 
 
-def gone(pid: int) -> bool:
-    until_s = time.monotonic() + 60
-    while runs(pid):
-        if time.monotonic() > until_s:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def runs(pid: int) -> bool:
     """Whether there is such a process; one that has ended may wait until its parent has heard of it."""
     try:
@@ -317,7 +307,7 @@ def test_a_server_that_dies_is_followed_by_another_and_leaves_nothing(supervised
     parent = begin(supervised, "crash")
     servers = [parent.server() for _ in range(3)]
     assert [restarts for _, restarts, _ in servers] == [0, 1, 2]
-    assert all(gone(orphan) for _, _, orphan in servers[:2])
+    eventually(lambda: not any(runs(orphan) for _, _, orphan in servers[:2]))
     os.kill(servers[2][0], signal.SIGKILL)
     assert parent.server()[1] == 3
     parent.process.send_signal(signal.SIGINT)
@@ -331,7 +321,7 @@ def test_one_that_ends_as_it_should_or_never_serves_is_the_last(
     parent = begin(supervised, word)
     _, _, orphan = parent.server()
     assert parent.ended() == (status, "")
-    assert gone(orphan)
+    eventually(lambda: not runs(orphan))
 
 
 @pytest.mark.slow
@@ -339,5 +329,4 @@ def test_none_outlives_its_parent(supervised: list[Supervised]) -> None:
     parent = begin(supervised, "stay")
     pid, _, orphan = parent.server()
     parent.process.kill()
-    assert gone(pid)
-    assert gone(orphan)
+    eventually(lambda: not runs(pid) and not runs(orphan))

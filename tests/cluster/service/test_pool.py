@@ -356,7 +356,9 @@ def test_workers_forget_searches_that_no_longer_run() -> None:
     for key in (1, 2):
         coordinator = fresh(REQUESTS["root"]).coordinator
         workers.add(key, coordinator.search.context)
-        assert workers.run(key, coordinator.start()[0]).simulations > 0
+        event = workers.run(key, 0, coordinator.start()[0])
+        assert isinstance(event, JobDone)
+        assert event.result.simulations > 0
     workers.keep_only((2,))
     assert set(workers._workers) == set(workers._contexts) == {2}
 
@@ -411,9 +413,9 @@ def test_what_is_common_comes_back_where_the_task_runs(name: str) -> None:
     if common is not None:
         values.append(pickle.dumps(common.value))
     call = Call(brings=(4,), brings_common=common is not None, live=(4,))
-    found = pickle.loads(process.run(pack_call(call, tasks[:1]), *values))
+    found = pickle.loads(process.run_call(pack_call(call, tasks[:1]), *values))
     # What a process has got is not sent again.
-    found += pickle.loads(process.run(pack_call(Call(live=(4,)), tasks[1:])))
+    found += pickle.loads(process.run_call(pack_call(Call(live=(4,)), tasks[1:])))
     for event, here in zip(found, tasks, strict=True):
         there, expected = event.result, plain.run(context, here.job)
         assert (event.context, there.index) == (4, here.index)

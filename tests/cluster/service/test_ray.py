@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.prometheus import free_port
 from tests.cluster.service_process import Server
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -148,7 +149,6 @@ BODY: dict[str, Any] = {
     "lanes": 4,
     "seed": 1,
 }
-COME_S = 60
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
     address = f"127.0.0.1:{port}"
     head = ("--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false")
     with node(environment, *head):
-        until(lambda: listens(port))
+        eventually(lambda: listens(port))
         options = ("--workers", "1..auto", "--address", address)
         with Server(tmp_path, *options, executor="ray", environment=environment) as server:
             client = server.client()
@@ -183,21 +183,14 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
             assert httpx.get(f"{server.url}/healthz").status_code == 200
             search_id = client.submit(BODY)["id"]
             with node(environment, f"--address={address}", "--num-cpus=1"):
-                until(lambda: httpx.get(f"{server.url}/readyz").status_code == 200)
+                eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 200)
                 found = client.wait(search_id)
             assert found["state"] == "done"
             assert found["result"]["digest"] == session_of(fresh(SearchRequest(**BODY))).run().digest
             # The machine has gone again.
-            until(lambda: httpx.get(f"{server.url}/readyz").status_code == 503)
+            eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 503)
 
 
 def listens(port: int) -> bool:
     with socket.socket() as knocking:
         return knocking.connect_ex(("127.0.0.1", port)) == 0
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + COME_S
-    while not true():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)

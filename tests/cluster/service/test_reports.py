@@ -14,10 +14,11 @@ import httpx
 import pytest
 
 from cluster.lab.throughput.speedup import Row
-from cluster.service.reports import MOST, ReportFiles
+from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -120,13 +121,12 @@ def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
 def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         write(tmp_path / f"{number}" / "speedup.json", ROWS, number)
-    files = ReportFiles(tmp_path)
-    listed = files.listed()
+    listed = listed_in(tmp_path)
     assert [each.name for each in listed] == [f"{number}" for number in reversed(range(5, MOST + 5))]
     (tmp_path / "7" / "speedup.json").unlink()
-    assert files.content(next(each.id for each in listed if each.name == "7")) is None
-    assert files.content(listed[0].id) == json.dumps(ROWS).encode()
-    assert ReportFiles(tmp_path / "none").listed() == []
+    assert content_of(tmp_path, next(each.id for each in listed if each.name == "7")) is None
+    assert content_of(tmp_path, listed[0].id) == json.dumps(ROWS).encode()
+    assert listed_in(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize(
@@ -273,10 +273,7 @@ def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Pat
         Server(tmp_path, *options, executor="ray") as server,
         httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as api,
     ):
-        until_s = time.monotonic() + PATIENCE_S
-        while api.get("/speedups").json()["workers"] < 2:
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(lambda: api.get("/speedups").json()["workers"] == 2, within_s=PATIENCE_S)
         api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 10})
         rows = result(api, ended(api))
         assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [
