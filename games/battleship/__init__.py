@@ -36,18 +36,7 @@ _DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
 _APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 
 
-RULES = Rules(
-    current_player=rules.current_player,
-    legal_moves=rules.legal_moves,
-    play=rules.play,
-    is_terminal=rules.is_terminal,
-    returns=rules.returns,
-    playout=rules.playout,
-    random_move=rules.random_move,
-    evaluate=looks.evaluate,
-    determinize=determinize,
-    priority=looks.priority,
-)
+RULES = Rules.of(vars(rules) | vars(looks), determinize=determinize)
 
 
 class Battleship(Game):

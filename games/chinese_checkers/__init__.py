@@ -47,18 +47,7 @@ MAX_TURNS = 10_000
 FULL = 20
 """Steps of the pieces in a full triangle to its outermost cell, in all."""
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    random_move=rules.random_move,
-    evaluate=rules.returns,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-    score=rules.score,
-)
+RULES = Rules.of(vars(rules), evaluate=rules.returns)
 
 _TEXTS: dict[int | None, str] = {None: ".", **{player: name[0].upper() for player, name in enumerate(NAMES)}}
 _FIRST_OF_ROW = tuple(sum(WIDTHS[:row]) for row in range(SIDE))

@@ -24,18 +24,7 @@ from games.morris.insight import evaluate, priority
 from games.morris.playout import playout
 from games.spec import Options, Spec
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    playout,
-    evaluate=evaluate,
-    priority=priority,
-    pack=rules.pack,
-    unpack=rules.unpack,
-)
+RULES = Rules.of(vars(rules), playout=playout, evaluate=evaluate, priority=priority)
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
 _REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")

@@ -33,17 +33,7 @@ MAX_ROWS = 15
 LETTERS = "rgbyvco"
 MAX_POINTS = 10**9
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-)
+RULES = Rules.of(vars(rules))
 
 _FINISH, _RETURNS = source_of(rules.finish), source_of(rules.returns)
 _POINTS = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)

@@ -28,18 +28,7 @@ from games.thud.board import NUM_VARIANTS, PATH_OF, decode
 from games.thud.moves import PROPOSALS
 from games.thud.rules import is_over
 
-RULES = Rules(
-    rules.current_player,
-    moves.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    evaluate=rules.returns,
-    priority=moves.priority,
-    greedy_move=moves.greedy_move,
-)
+RULES = Rules.of(vars(moves) | vars(rules), evaluate=rules.returns)
 PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"

@@ -28,19 +28,7 @@ TILES = tuple(2**exponent for exponent in range(3, 16))
 """What the tile that ends the game can be."""
 MAX_SCORE = 10**9
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    evaluate=rules.evaluate,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-    chance=rules.chance,
-)
+RULES = Rules.of(vars(rules))
 
 _FORM = (
     "4 rows from the top divided by '/', each of 4 tiles or '.' divided by commas, a space, the score, "
