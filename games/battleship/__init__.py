@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from games.battleship import looks, rules
-from games.battleship.cover import leaves_room
-from games.battleship.placements import cells_of, fits_at_once, free_places, placements_of
+from games.battleship import rules
+from games.battleship.placements import cells_of, fits_at_once, free_places, leaves_room, placements_of
 from games.battleship.position import format_grids, read_position
 from games.battleship.rules import MAX_SIZE
 from games.battleship.sampling import determinize, make_view
@@ -36,7 +35,7 @@ _DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
 _APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 
 
-RULES = Rules.of(vars(rules) | vars(looks), determinize=determinize)
+RULES = Rules.of(vars(rules), determinize=determinize)
 
 
 class Battleship(Game):

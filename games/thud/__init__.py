@@ -23,12 +23,11 @@ from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
 from games.spec import accepting
 from games.thud import board as layout
-from games.thud import moves, rules
+from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
-from games.thud.moves import PROPOSALS
-from games.thud.rules import is_over
+from games.thud.rules import PROPOSALS, is_over
 
-RULES = Rules.of(vars(moves) | vars(rules), evaluate=rules.returns)
+RULES = Rules.of(vars(rules), evaluate=rules.returns)
 PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
