@@ -117,9 +117,10 @@ class ChineseCheckers(Game):
         if int(turns) % self.num_players != mover:
             accepted = f"a number of turns after which {self.player_names[mover]} is to move"
             raise InvalidInput("position", text, accepted)
-        state = self._state_of(cells, int(turns))
         if len(words) == 4:
-            self._set_hops(state, text, words[3])
+            state = self._after_hops(cells, int(turns), text, words[3])
+        else:
+            state = self._state_of(cells, int(turns))
         full = [player for player in range(self.num_players) if state[rules.LEFT + player] == 0]
         last = mover if len(words) == 4 else (mover - 1) % self.num_players
         if full and (full != [last] or int(turns) == 0):
@@ -175,30 +176,24 @@ class ChineseCheckers(Game):
             state[rules.LEFT + player] = sum(int(DISTANCE[goal + cell]) for cell in cells) - FULL
         return state
 
-    def _set_hops(self, state: State, text: str, hops: str) -> None:
-        """Add a series of hops to a state; raises InvalidInput if it did not lead there, or has ended."""
+    def _after_hops(self, owners: list[int | None], turns: int, text: str, hops: str) -> State:
+        """The state with these owners of cells in a series of hops; raises InvalidInput if it did not lead
+        there, or has ended."""
         places = [parse_cell(name, SIDE, SIDE) for name in hops.split(",")]
         cells = [CELL_AT.get(place, WALL) if place else WALL for place in places]
-        possible = 2 <= len(cells) <= MOST_HOPS and WALL not in cells and len({*cells}) == len(cells)
-        if possible:
-            board = state[rules.BOARD :]
-            present = int(board[cells[-1]])
-            possible = present // rules.EACH == state[rules.MOVER] and all(
-                board[cell] == rules.EMPTY for cell in cells[:-1]
-            )
+        mover = turns % self.num_players
+        if WALL not in cells and owners[cells[0]] is None and owners[cells[-1]] == mover:
+            owners[cells[0]], owners[cells[-1]] = mover, None
+            state, end_of = self._state_of(owners, turns), source_of(rules.end_of)
             for start, end in pairwise(cells):
-                moves = [
-                    move for move in range(DIRECTIONS * start, DIRECTIONS * (start + 1)) if FAR[move] == end
-                ]
-                over = int(board[NEAR[moves[0]]]) if moves else rules.EMPTY
-                possible = possible and over >= 0 and over != present
-        if possible:
-            state[rules.VISITED : rules.VISITED + len(cells)] = cells
-            state[rules.HOPS] = len(cells)
-            possible = len(self.legal_moves(state)) > 1
-        if not possible:
-            accepted = "the cells of hops from which another hop is possible, such as g1,g3"
-            raise InvalidInput("position", text, accepted)
+                for move in self.legal_moves(state):
+                    if move // DIRECTIONS == start and FAR[move] == end_of(state, move) == end:
+                        self.calls.play(state, move)
+                        break
+            if state[rules.VISITED : rules.VISITED + int(state[rules.HOPS])].tolist() == cells:
+                return state
+        accepted = "the cells of hops from which another hop is possible, such as g1,g3"
+        raise InvalidInput("position", text, accepted)
 
 
 def _name(cell: int) -> str:

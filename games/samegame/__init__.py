@@ -81,11 +81,12 @@ class SameGame(Game):
         """The move that removes the group of a cell; raises InvalidInput (field ``moves``)."""
         moves = self.legal_moves(state)
         cell = parse_cell(text, self.rows, self.columns)
-        if cell is not None and moves:
-            board = self._columns_of(state)
-            group = _group(board, cell[1], cell[0])
-            for move in moves:
-                if (move % self.columns, move // self.columns) in group:
+        if cell is not None and moves and _colour(state, *cell):
+            # To remove the group from any of its cells leads to the same board.
+            wanted = state.copy()
+            self.calls.play(wanted, cell[0] * self.columns + cell[1])
+            for move, after in self.successors(state):
+                if np.array_equal(after, wanted):
                     return move
         such = self.format_move(state, moves[0]) if moves else ""
         accepted = f"a cell with a neighbour of the same colour, such as {such}" if moves else GAME_OVER
@@ -179,18 +180,3 @@ def _has_group(board: list[list[int]]) -> bool:
     above = [(one, other) for column in board for one, other in pairwise(column)]
     aside = [pair for left, right in pairwise(board) for pair in zip(left, right, strict=False)]
     return any(one == other for one, other in above + aside)
-
-
-def _group(board: list[list[int]], column: int, row: int) -> set[tuple[int, int]]:
-    """The (column, row) of all cells of the group of a cell; none if that is empty."""
-    if row >= len(board[column]):
-        return set()
-    group, left = {(column, row)}, [(column, row)]
-    while left:
-        x, y = left.pop()
-        for near in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)):
-            inside = 0 <= near[0] < len(board) and 0 <= near[1] < len(board[near[0]])
-            if inside and near not in group and board[near[0]][near[1]] == board[column][row]:
-                group.add(near)
-                left.append(near)
-    return group
