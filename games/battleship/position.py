@@ -54,17 +54,8 @@ def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def read_position(text: str, state: State, ships: Sequence[str], placements: Placements) -> State:
-    """Read the text into ``state``, an empty position, and return it.
-
-    Raises InvalidInput (field ``position``) for malformed or contradictory text. Whether a fleet exists
-    that fits the answers is not checked here but by `Game.observation`.
-    """
-    return _Reader(text, state, ships, placements).read()
-
-
-class _Reader:
-    """Parser of one position text into a state."""
+class Reader:
+    """Parser of one position's text into ``state``, an empty position."""
 
     def __init__(self, text: str, state: State, ships: Sequence[str], placements: Placements) -> None:
         self.text, self.state, self.ships, self.placements = text, state, ships, placements
@@ -72,6 +63,10 @@ class _Reader:
         self.pending: list[int] = []
 
     def read(self) -> State:
+        """The position; raises InvalidInput (field ``position``) for malformed or contradictory text.
+
+        Whether a fleet exists that fits the answers is not checked here but by `Game.observation`.
+        """
         parts = self.text.split(_BAR)
         if len(parts) != self.sides:
             raise self._refusal(

@@ -103,10 +103,7 @@ class ChineseCheckers(Game):
     def parse_position(self, text: str) -> State:
         """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         words = text.split(" ")
-        try:
-            owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs)
-        except InvalidInput as error:
-            raise InvalidInput("position", text, error.accepted) from None
+        owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]
         if any(cells.count(player) != rules.EACH for player in range(self.num_players)):
             raise InvalidInput("position", text, f"{rules.EACH} pieces of each player")
