@@ -17,16 +17,17 @@ import numpy as np
 
 from games.errors import BrokenGame, InvalidInput, counted
 from games.game import Board, State
-from games.gym.ale import SIMULATIONS_PER_S, emulator_of, screen_of
 from games.gym.environment import (
+    ALE_SIMULATIONS_PER_S,
     ANSI,
     MOST_STEPS,
     Actions,
-    Named,
     close,
     comparable,
+    emulator_of,
     maker,
     parse,
+    screen_of,
     text_of,
 )
 from games.gym.generators import Use
@@ -45,8 +46,6 @@ _MOST_NUMBERS = 24
 """Numbers of an observation that are drawn."""
 _OVER = object()
 """Stands for what would be saved of the end of a roll-out."""
-_NUMBERS = frozenset({int, float})
-"""Types of rewards that need no conversion."""
 
 
 def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) -> GymGame | TableGame:
@@ -76,8 +75,13 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         lifted = "" if named.path else f", which {named.name}(max_episode_steps={steps}) lifts"
         accepted = f"at most {limit}, the environment's own limit{lifted}"
         raise InvalidInput("game option steps", steps, accepted)
-    env, start = _opened(make, named)
-    actions = Actions(env, start, mask, named.environment)
+    env = make()
+    try:
+        observation, info = env.reset(seed=0)
+    except Exception as error:
+        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
+        raise InvalidInput("game", named.environment, accepted) from None
+    actions = Actions(env, (observation, info), mask, named.environment)
     close(env)
     most = min(steps or limit or DEFAULT_STEPS, MOST_STEPS)
     plain = (state, chance, clairvoyant, loop, unseen) == ("auto", "auto", "no", "auto", "none")
@@ -95,14 +99,7 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
     trial = Trial(make, actions, named.environment, method)
     found = trial.examine(state, chance, clairvoyant == "yes", searches)
-    game = GymGame(
-        found,
-        actions,
-        named.environment,
-        discount=1.0 if discount is None else discount,
-        steps=most,
-        loop=loop,
-    )
+    game = GymGame(found, actions, named.environment, discount or 1.0, most, loop)
     game.options = {
         "discount": str(game.discount),
         "steps": game.steps,
@@ -117,16 +114,6 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         game.options["unseen"] = unseen
     game.source_text = source
     return game
-
-
-def _opened(make: Callable[[], Any], named: Named) -> tuple[Any, tuple[Any, dict[str, Any]]]:
-    env = make()
-    try:
-        observation, info = env.reset(seed=0)
-    except Exception as error:
-        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
-        raise InvalidInput("game", named.environment, accepted) from None
-    return env, (observation, info)
 
 
 class Stage:
@@ -275,7 +262,7 @@ class GymPosition:
                     move = legal[draw(count)]
                     played.append(move)
                     observation, reward, terminated, truncated, info = step(actions[move])
-                    gains.append(reward if type(reward) in _NUMBERS else number_of(reward, stage.spec))
+                    gains.append(float(reward))
                     left -= 1
                     if masked and not (terminated or truncated):
                         legal = legal_after(env, mask_in(observation, info))
@@ -366,7 +353,7 @@ class GymGame(PythonGame):
         self._actions = actions
         self._stage = Stage(found, actions, steps, source)
         if emulator_of(found.states.env) is not None:
-            self.nominal_simulations_per_s = SIMULATIONS_PER_S
+            self.nominal_simulations_per_s = ALE_SIMULATIONS_PER_S
         weakref.finalize(self, found.states.close).atexit = False
         _OPEN.add(self)
 

@@ -13,7 +13,6 @@ cells: ``4/1r2/rrgb/rggb 16``.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import numpy as np
 
@@ -74,8 +73,9 @@ class SameGame(Game):
             board = [
                 [1 + int(below(stream, self._colours)) for _ in range(self.rows)] for _ in range(self.columns)
             ]
-            if _has_group(board):
-                return self._state_of(board, 0)
+            state = self._state_of(board, 0)
+            if not state[rules.OVER]:
+                return state
 
     def parse_move(self, state: State, text: str) -> int:
         """The move that removes the group of a cell; raises InvalidInput (field ``moves``)."""
@@ -159,7 +159,7 @@ class SameGame(Game):
                     state[plane * rules.WORDS + column // 4] |= np.uint64(bit)
                 state[rules.COUNTS + colour] += np.uint64(1)
         state[rules.POINTS], state[rules.COLUMNS] = points, self.columns
-        if not _has_group(board):
+        if not self.legal_moves(state):
             _FINISH(state)
         return state
 
@@ -173,10 +173,3 @@ def _colour(state: State, row: int, column: int) -> int:
 def _points(state: State) -> int:
     """What `rules.returns` gives, as a whole number."""
     return int(_RETURNS(state))
-
-
-def _has_group(board: list[list[int]]) -> bool:
-    """Whether two neighbours have the same colour; ``board``: each column's colours from the bottom."""
-    above = [(one, other) for column in board for one, other in pairwise(column)]
-    aside = [pair for left, right in pairwise(board) for pair in zip(left, right, strict=False)]
-    return any(one == other for one, other in above + aside)
