@@ -186,7 +186,14 @@ class JobShop(Game):
         self.max_moves = self.jobs
         self.max_plies = self.jobs * self.machines
         self.nominal_simulations_per_s = 1e8 / (self.max_plies * (self.jobs + 4))
-        self._start = self._first_state()
+        begin = HEADER + PER_JOB * self.jobs + self.machines
+        self._start = state = np.zeros(begin + 3 * self.max_plies, dtype=np.int32)
+        state[JOBS], state[MACHINES] = self.jobs, self.machines
+        left = HEADER + LEFT * self.jobs
+        state[left : left + self.jobs] = [sum(duration for _, duration in job) for job in self.instance]
+        state[begin : begin + 2 * self.max_plies] = np.array(self.instance, dtype=np.int32).ravel()
+        for number in range(self.jobs):
+            source_of(set_next)(state, number, 0)
 
     def initial_state(self) -> State:
         """Nothing dispatched, int32."""
@@ -265,18 +272,6 @@ class JobShop(Game):
         begin = len(state) - self.max_plies
         jobs: list[int] = state[begin : begin + int(state[DISPATCHED])].tolist()
         return jobs
-
-    def _first_state(self) -> State:
-        """The position before the first move."""
-        begin = HEADER + PER_JOB * self.jobs + self.machines
-        state = np.zeros(begin + 3 * self.max_plies, dtype=np.int32)
-        state[JOBS], state[MACHINES] = self.jobs, self.machines
-        left = HEADER + LEFT * self.jobs
-        state[left : left + self.jobs] = [sum(duration for _, duration in job) for job in self.instance]
-        state[begin : begin + 2 * self.max_plies] = np.array(self.instance, dtype=np.int32).ravel()
-        for job in range(self.jobs):
-            source_of(set_next)(state, job, 0)
-        return state
 
 
 def _listed(jobs: list[int]) -> str:

@@ -94,11 +94,10 @@ class SameGame(Game):
 
     def format_position(self, state: State) -> str:
         """Rows of colours from the top with numbers for empty cells, a space, and the points."""
-        board = self._columns_of(state)
         rows = []
         for row in reversed(range(self.rows)):
-            signs = "".join(LETTERS[column[row] - 1] if row < len(column) else "." for column in board)
-            rows.append(with_numbers(signs))
+            colours = [_colour(state, row, column) for column in range(self.columns)]
+            rows.append(with_numbers("".join(LETTERS[colour - 1] if colour else "." for colour in colours)))
         return f"{'/'.join(rows)} {_points(state)}"
 
     def parse_position(self, text: str) -> State:
@@ -142,12 +141,6 @@ class SameGame(Game):
         """The letter of the colour, coloured, or None."""
         colour = _colour(state, row, column)
         return Cell(LETTERS[colour - 1].upper(), colour=colour - 1) if colour else None
-
-    def _columns_of(self, state: State) -> list[list[int]]:
-        """The colours (1 to 7) of each column's stones from the bottom."""
-        rows, columns = range(self.rows), range(self.columns)
-        board = ([_colour(state, row, column) for row in rows] for column in columns)
-        return [[colour for colour in column if colour] for column in board]
 
     def _state_of(self, board: list[list[int]], points: int) -> State:
         """The state with these columns of colours; it is over, with what the end gives, without a group."""

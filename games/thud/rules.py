@@ -441,11 +441,8 @@ def is_over(state: State) -> bool:
             return True
     elif state[END] == BY_CAP and min(state[SINCE], state[SINCE + 1]) >= state[NO_CAPTURE]:
         return True
-    return state[MOVER] != FIRST and _trolls_are_stuck(state)
-
-
-@njit
-def _trolls_are_stuck(state: State) -> bool:
+    if state[MOVER] == FIRST:
+        return False
     i = 0
     while i < state[TROLLS] and is_shut_in(state, state[TROLL + i]):
         i += 1
