@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.jit import njit
+from games.jit import Int, njit
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 _S2, _S3, _S4, _S7, _S8, _S32, _S53, _S56 = (np.uint64(shift) for shift in (2, 3, 4, 7, 8, 32, 53, 56))
@@ -37,6 +37,12 @@ def sums_of(mask: np.uint64) -> np.uint64:
 def count(mask: np.uint64) -> np.uint64:
     """The number of set bits."""
     return sums_of(mask) >> _S56
+
+
+@njit
+def popcount(mask: Int) -> int:
+    """The number of set bits of a signed number that is not negative."""
+    return np.int64(count(np.uint64(mask)))  # type: ignore[return-value]
 
 
 @njit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from games import gym, openspiel
+from games import openspiel
 from games import user_games as own
 from games.battleship import Battleship
 from games.breakthrough import Breakthrough
@@ -17,6 +17,9 @@ from games.explicit_tree import ExplicitTree
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
+from games.gym.environment import refuse_reaching_out
+from games.gym.game import game_from_spec
+from games.gym.generators import SHARED, Use
 from games.hex import Hex
 from games.jobshop import JobShop
 from games.jobshop.instances import is_file
@@ -116,7 +119,7 @@ def _refuse_files(text: str, spec: Spec) -> None:
         accepted = "a game of OpenSpiel whose parameters are numbers, True or False: others may name files"
         raise InvalidInput("game", text, accepted)
     if spec.name == GYM:
-        gym.refuse_reaching_out(spec)
+        refuse_reaching_out(spec)
 
 
 def _names_data(spec: Spec) -> bool:
@@ -141,8 +144,8 @@ def _made(text: str, source: str | None, tried: bool) -> Game:
     spec = parse_game_spec(text)
     if spec.name == GYM:
         # Nothing that is done with an environment changes the generators that others share.
-        with gym.Use(gym.SHARED):
-            return gym.game_from_spec(spec, source, tried)
+        with Use(SHARED):
+            return game_from_spec(spec, source, tried)
     if source is not None:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:

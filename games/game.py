@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.board import Board, Cell, format_cell, named_grid
-from games.compile.calls import calls_of
+from games.compile.specialise import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
 from games.rules import CHANCE, FIRST, SECOND, Evaluator, Moves, Rules, State

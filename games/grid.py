@@ -156,11 +156,13 @@ def parse_grid(
     *,
     from_top: bool = True,
     others: str = "",
+    whole: str = "",
 ) -> tuple[Owners, int]:
     """The (owners, mover) that `format_grid` wrote; raises InvalidInput (field ``position``).
 
     ``columns``: cells of every row, or of each row from the top. ``from_top``: how an error counts rows.
-    ``others``: signs of pieces that belong to no player; they are numbered after the players.
+    ``others``: signs of pieces that belong to no player; they are numbered after the players. ``whole``: the
+    text of the position, if ``text`` is only a part of it, for errors.
     """
     board, _, mover = text.partition(" ")
     pieces = signs + others
@@ -170,13 +172,15 @@ def parse_grid(
             f"{rows} rows from the top divided by '/' ({', '.join(pieces)}, or a number of empty cells), "
             f"a space, and {' or '.join(signs)} to move"
         )
-        raise InvalidInput("position", text, accepted)
+        raise InvalidInput("position", whole or text, accepted)
     owners: Owners = []
     widths = [columns] * rows if isinstance(columns, int) else columns
     for number, (line, width) in enumerate(zip(filter(None, lines), widths, strict=True), start=1):
         if len(line) != width:
             where = "each row" if isinstance(columns, int) else "this row"
             which = f"row {number} from the top" if from_top else f"row {rows + 1 - number}"
-            raise InvalidInput("position", text, f"{width} cells in {where} ({which} has {len(line)})")
+            raise InvalidInput(
+                "position", whole or text, f"{width} cells in {where} ({which} has {len(line)})"
+            )
         owners.append([None if sign == "." else pieces.index(sign) for sign in line])
     return owners, signs.index(mover)

@@ -166,11 +166,7 @@ class Grundy(Game):
     """Grundy's game from a given pile; piles of any size share one set of compiled rules."""
 
     name = "grundy"
-    rules = Rules(
-        *(current_player, legal_moves, play, is_terminal, returns, playout),
-        pack=pack,
-        unpack=unpack,
-    )
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack)
     exploration = 0.5
     accepts = accepting(pile=range(MIN_PILE, MAX_PILE + 1))
 

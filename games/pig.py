@@ -230,18 +230,7 @@ def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
     return ROLL if state[TURN] < aim_of(state) else HOLD
 
 
-RULES = Rules(
-    current_player,
-    legal_moves,
-    play,
-    is_terminal,
-    returns,
-    playout,
-    evaluate=evaluate,
-    priority=priority,
-    greedy_move=greedy_move,
-    chance=chance,
-)
+RULES = Rules.of(globals())
 
 
 class Pig(Game):

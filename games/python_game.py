@@ -296,7 +296,9 @@ class PythonGame(Game):
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
         if self.closed_loop:
             # What was seen on the way does not matter any more.
-            played = [*([0] if self._positions.is_to_see(state) else []), *_with_gaps(played)]
+            first = int(self._positions.is_to_see(state))
+            moves, played = played, [0] * max(first, 2 * len(played) - 1 + first)
+            played[first::2] = moves
         begun, plies = self.head + int(state[0]), len(played)
         state[begun : begun + plies] = played
         state[0] += plies
@@ -335,13 +337,6 @@ class _Noted:
     def _note(self, score: float) -> None:
         self._total += self._weight * (score - self._score)
         self._score = score
-
-
-def _with_gaps(played: Sequence[int]) -> list[int]:
-    """The moves with a 0 between each two."""
-    gapped = [0] * max(0, 2 * len(played) - 1)
-    gapped[::2] = played
-    return gapped
 
 
 def board_of(text: str) -> Board:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -93,6 +93,11 @@ class Rules(NamedTuple):
     """Optional, for problems of one player in plain Python: (state, moves, stream, line, plies) -> (return,
     plies played). ``rollout`` that ends after at most ``plies`` plies. Of the state afterwards only its moves
     are valid. Default: random_move and play are called, and positions on the way are kept."""
+
+    @classmethod
+    def of(cls, functions: Mapping[str, Any], **others: Any) -> Rules:
+        """The rules among the ``functions`` of a module, by the names of these fields, and ``others``."""
+        return cls(**{name: functions[name] for name in cls._fields if name in functions} | others)
 
 
 class Evaluator(NamedTuple):

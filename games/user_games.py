@@ -220,20 +220,15 @@ def _holds(file: Path, text: str) -> bool:
 
 
 def _cached_copy(name: str, digest: str, text: str) -> Path:
-    """The path of a file with this text in the cache folder; it is written atomically."""
-    file = cache_folder() / digest / name
+    """The path of a file with this text in the folder for copies; it is written atomically."""
+    folder = "" if os.environ.get("BANYAN_CACHE_DIR") else "games"
+    file = cache_base() / folder / digest / name
     if not _holds(file, text):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as part:
             part.write(text)
         os.replace(part.name, file)
     return file
-
-
-def cache_folder() -> Path:
-    """The folder for copies of game files: BANYAN_CACHE_DIR, or ``banyan/games`` in the user's cache."""
-    base = cache_base()
-    return base if os.environ.get("BANYAN_CACHE_DIR") else base / "games"
 
 
 def cache_base() -> Path:

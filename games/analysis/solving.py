@@ -118,37 +118,21 @@ def solve(
     if game.rules.pack is None or game.rules.unpack is None:
         raise InvalidInput("game", game.spec, "a game whose rules have pack and unpack")
     index = _Index(game)
-    graph = _explore(game, start, index, max_positions, report)
+    values, movers, num_moves, blocks = _explore(game, start, index, max_positions, report)
     offsets = np.zeros(index.num_keys + 1, dtype=np.int64)
-    for edges in graph.edges:
+    for edges in blocks:
         count_sources(edges, offsets)
     np.cumsum(offsets, out=offsets)
     sources = np.empty(offsets[-1], dtype=np.uint32)
     # From the last block to the first; each is released once its edges have been reversed.
     last = index.num_keys
-    while graph.edges:
-        edges = graph.edges.pop()
-        last = fill_sources(edges, graph.num_moves, last, offsets, sources)
-    num_finished = int(np.count_nonzero(graph.num_moves == 0))
+    while blocks:
+        last = fill_sources(blocks.pop(), num_moves, last, offsets, sources)
+    num_finished = int(np.count_nonzero(num_moves == 0))
     plies = np.zeros(index.num_keys, dtype=np.int32)
-    propagate(graph.values, graph.movers, graph.num_moves, plies, offsets, sources)
-    graph.values[graph.values == _OPEN] = 0
-    return Solution(game, start.copy(), num_finished, index, graph.values, plies)
-
-
-@dataclass
-class _Graph:
-    """All positions and their moves. P is the number of positions, E the number of moves of all together."""
-
-    values: npt.NDArray[np.int8]
-    """int8[P]: the sign of the first player's return if the game is over, otherwise _OPEN."""
-    movers: npt.NDArray[np.uint8]
-    """uint8[P]: the player to move."""
-    num_moves: npt.NDArray[np.uint16]
-    """uint16[P]: number of legal moves, 0 if the game is over."""
-    edges: list[Places]
-    """uint32[E], split into blocks: the place that each move leads to, in the order of the positions.
-    All moves of a position are in one block."""
+    propagate(values, movers, num_moves, plies, offsets, sources)
+    values[values == _OPEN] = 0
+    return Solution(game, start.copy(), num_finished, index, values, plies)
 
 
 class _Index:
@@ -187,8 +171,13 @@ def _explore(
     index: _Index,
     max_positions: int,
     report: Callable[[int, int], None] | None,
-) -> _Graph:
-    """List all positions breadth first from ``start``, a block of positions at a time, until none is new."""
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.uint8], npt.NDArray[np.uint16], list[Places]]:
+    """List all positions breadth first from ``start``, a block of positions at a time, until none is new.
+
+    Returns what `list_successors` says of each of the P positions (values, movers, numbers of moves), and
+    uint32[E], split into blocks: the place that each move leads to, in the order of the positions. All moves
+    of a position are in one block.
+    """
     size = max(1, BLOCK // game.max_moves)
     successors = np.empty(size * game.max_moves, dtype=np.uint64)
     places = np.empty(size * game.max_moves, dtype=np.uint32)
@@ -212,7 +201,7 @@ def _explore(
         if report is not None:
             report(done, index.num_keys)
     all_values, all_movers, all_num_moves = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-    return _Graph(all_values, all_movers, all_num_moves, edges)
+    return all_values, all_movers, all_num_moves, edges
 
 
 def number_of(state: State) -> int:
@@ -237,7 +226,8 @@ def list_successors(
 ) -> int:
     """Generic: write the packed successors of each position of ``keys``, in order; returns their number.
 
-    Also fills ``values``, ``movers`` and ``num_moves`` for each position as described in `_Graph`.
+    Also fills for each position ``values`` (the sign of the first player's return if the game is over,
+    otherwise _OPEN), ``movers`` and ``num_moves`` (how many are legal, 0 if the game is over).
     ``state``, ``child`` (positions of the game) and ``moves`` are scratch.
     """
     total = 0

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from games.battleship import looks, rules
-from games.battleship.cover import leaves_room
-from games.battleship.placements import cells_of, fits_at_once, free_places, placements_of
-from games.battleship.position import format_grids, read_position
+from games.battleship import rules
+from games.battleship.placements import cells_of, fits_at_once, free_places, leaves_room, placements_of
+from games.battleship.position import Reader, format_grids
 from games.battleship.rules import MAX_SIZE
 from games.battleship.sampling import determinize, make_view
 from games.board import column_name, format_cell, named_grid, row_name
@@ -36,18 +35,7 @@ _DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
 _APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 
 
-RULES = Rules(
-    current_player=rules.current_player,
-    legal_moves=rules.legal_moves,
-    play=rules.play,
-    is_terminal=rules.is_terminal,
-    returns=rules.returns,
-    playout=rules.playout,
-    random_move=rules.random_move,
-    evaluate=looks.evaluate,
-    determinize=determinize,
-    priority=looks.priority,
-)
+RULES = Rules.of(vars(rules), determinize=determinize)
 
 
 class Battleship(Game):
@@ -103,7 +91,12 @@ class Battleship(Game):
         # The first player has shot at every cell, the second at all but one, and each shot is answered.
         self.max_plies = 2 * (self.num_sides * area - (self.num_sides - 1))
         self.nominal_simulations_per_s = 5e5
-        self._start = self._empty()
+        self._start = state = np.zeros(rules.CELLS + self.num_sides * area, dtype=np.int16)
+        state[rules.SIZE], state[rules.AREA], state[rules.SIDES] = size, area, self.num_sides
+        state[rules.ANNOUNCE] = announce_sunk == "yes"
+        state[rules.NUM_SHIPS], state[rules.TOTAL] = len(self.lengths), sum(self.lengths)
+        state[rules.SHOOTER] = FIRST
+        state[rules.LENGTHS : rules.LENGTHS + len(self.lengths)] = self.lengths
         self._placements = placements_of(size, self.lengths, touch)
         if not self._leaves_room(()):
             raise InvalidInput("game option fleet", fleet, _FLEET_FORM)
@@ -161,7 +154,7 @@ class Battleship(Game):
 
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
-        return read_position(text, self.initial_state(), self.ships, self._placements)
+        return Reader(text, self.initial_state(), self.ships, self._placements).read()
 
     def outcome_text(self, state: State) -> str:
         """The winner of a race; for the task solo, the number of shots."""
@@ -290,16 +283,6 @@ class Battleship(Game):
 
     def _view(self, state: State) -> State | None:
         return make_view(state, self._placements, self.placement == "sequential")
-
-    def _empty(self) -> State:
-        area = self.size**2
-        state = np.zeros(rules.CELLS + self.num_sides * area, dtype=np.int16)
-        state[rules.SIZE], state[rules.AREA], state[rules.SIDES] = self.size, area, self.num_sides
-        state[rules.ANNOUNCE] = self.options["announce_sunk"] == "yes"
-        state[rules.NUM_SHIPS], state[rules.TOTAL] = len(self.lengths), sum(self.lengths)
-        state[rules.SHOOTER] = FIRST
-        state[rules.LENGTHS : rules.LENGTHS + len(self.lengths)] = self.lengths
-        return state
 
 
 def _ship_cell(value: int, owner: int) -> Cell:

@@ -14,8 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from games.battleship import rules
-from games.battleship.placements import Placements, cells_of, free_places
+from games.battleship.placements import ID, Placements, candidates_of, cells_of, free_places
 from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
 from games.board import format_cell, parse_cell
 from games.errors import InvalidInput
@@ -52,17 +54,8 @@ def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def read_position(text: str, state: State, ships: Sequence[str], placements: Placements) -> State:
-    """Read the text into ``state``, an empty position, and return it.
-
-    Raises InvalidInput (field ``position``) for malformed or contradictory text. Whether a fleet exists
-    that fits the answers is not checked here but by `Game.observation`.
-    """
-    return _Reader(text, state, ships, placements).read()
-
-
-class _Reader:
-    """Parser of one position text into a state."""
+class Reader:
+    """Parser of one position's text into ``state``, an empty position."""
 
     def __init__(self, text: str, state: State, ships: Sequence[str], placements: Placements) -> None:
         self.text, self.state, self.ships, self.placements = text, state, ships, placements
@@ -70,6 +63,10 @@ class _Reader:
         self.pending: list[int] = []
 
     def read(self) -> State:
+        """The position; raises InvalidInput (field ``position``) for malformed or contradictory text.
+
+        Whether a fleet exists that fits the answers is not checked here but by `Game.observation`.
+        """
         parts = self.text.split(_BAR)
         if len(parts) != self.sides:
             raise self._refusal(
@@ -154,6 +151,7 @@ class _Reader:
         chosen: list[int] = []
         if len(words) != len(self.ships):
             raise self._refusal(f"{len(self.ships)} ships in a fleet")
+        fitting = candidates_of(self.state.astype(np.int64), side, self.placements)[:, ID].tolist()
         for ship, word in enumerate(words):
             length = int(self.state[LENGTHS + ship])
             ends = sorted(self._cells(word))
@@ -161,30 +159,15 @@ class _Reader:
             own = [place for place, cells in free.items() if ends == [cells[0], cells[-1]]]
             if not own:
                 raise self._refusal(f"both ends of the {self.ships[ship]} where it may lie, not {word}")
+            if own[0] not in fitting:
+                raise self._refusal(f"a fleet that agrees with the answers ({word} does not)")
             chosen.append(own[0])
             cells = free[own[0]]
             self.state[block + rules.LEFT + ship] = sum(self.state[base + cell] == 0 for cell in cells)
-            if not self._answered(side, ship, cells):
-                raise self._refusal(f"a fleet that agrees with the answers ({word} does not)")
             for cell in cells:
                 self.state[base + cell] |= (ship + 1) << 4
         if any(HIT_FIRST <= value < 16 for value in self.state[base : base + self.area]):
             raise self._refusal("a ship under each hit")
-
-    def _answered(self, side: int, ship: int, cells: list[int]) -> bool:
-        """Whether a ship on these cells agrees with the hits and announcements."""
-        base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
-        statuses = [int(self.state[base + cell]) & 15 for cell in cells]
-        if MISSED in statuses:
-            return False
-        if not self.state[rules.ANNOUNCE]:
-            return True
-        if not self.state[block + rules.SUNK_SET] >> ship & 1:
-            return 0 in statuses
-        sunk = self.state[block + rules.SUNK_SHIP : block + rules.SUNK_SHIP + len(self.ships)].tolist()
-        number = next(n for n in range(self.state[block + rules.NUM_SUNK]) if sunk[n] == ship)
-        sinking = self.state[block + rules.SUNK_CELL + number]
-        return 0 not in statuses and max(statuses) <= HIT_FIRST + number and sinking in cells
 
     def _turn(self) -> None:
         """Set whose turn it is from the numbers of shots."""

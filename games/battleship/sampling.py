@@ -1,7 +1,7 @@
 """`Rules.determinize` for Battleship: draws fleets that fit a player's view, and builds that view.
 
 A view is ``int64``: the position without its fleets, the offsets of the two sides' tables (see
-games.battleship.cover) and of the measure, then the tables and the measure:
+games.battleship.placements) and of the measure, then the tables and the measure:
 
 =======  ========================================================================================
 table    number of entries, their total weight, index of each ship's first placement [MAX_SHIPS], the
@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from games.battleship.cover import (
+from games.battleship.placements import (
     CELLS_AT,
     CLASSES,
     COVERS,
@@ -35,11 +35,13 @@ from games.battleship.cover import (
     MAX_ENTRIES,
     MAX_NODES,
     SHIP,
+    WORDS,
+    Ints,
+    Placements,
     candidates_of,
     classes_of,
     list_entries,
 )
-from games.battleship.placements import WORDS, Ints, Placements
 from games.battleship.rules import (
     AREA,
     BLOCK,
@@ -82,21 +84,16 @@ def make_view(
     seen[DEALT] = 0
     for side in range(2):
         seen[block_of(side) + LEFT : block_of(side) + LEFT + MAX_SHIPS] = 0
-    num_sides = int(state[SIDES])
     parts: list[Ints] = []
-    offsets = []
-    end = len(seen) + num_sides + 1
-    for side in range(num_sides):
+    for side in range(int(state[SIDES])):
         table = make_table(seen, side, placements, sequential, max_entries)
         if table is None:
             return None
-        offsets.append(end)
         parts.append(table)
-        end += len(table)
-    offsets.append(end)
+    offsets = len(seen) + len(parts) + 1 + np.cumsum([0, *map(len, parts)])
     if sequential:
         parts += [np.diff(placements.starts), placements.cells.ravel()]
-    return np.concatenate([seen, np.array(offsets, dtype=np.int64), *parts])
+    return np.concatenate([seen, offsets, *parts])
 
 
 def make_table(

@@ -47,18 +47,7 @@ MAX_TURNS = 10_000
 FULL = 20
 """Steps of the pieces in a full triangle to its outermost cell, in all."""
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    random_move=rules.random_move,
-    evaluate=rules.returns,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-    score=rules.score,
-)
+RULES = Rules.of(vars(rules), evaluate=rules.returns)
 
 _TEXTS: dict[int | None, str] = {None: ".", **{player: name[0].upper() for player, name in enumerate(NAMES)}}
 _FIRST_OF_ROW = tuple(sum(WIDTHS[:row]) for row in range(SIDE))
@@ -114,10 +103,7 @@ class ChineseCheckers(Game):
     def parse_position(self, text: str) -> State:
         """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         words = text.split(" ")
-        try:
-            owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs)
-        except InvalidInput as error:
-            raise InvalidInput("position", text, error.accepted) from None
+        owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]
         if any(cells.count(player) != rules.EACH for player in range(self.num_players)):
             raise InvalidInput("position", text, f"{rules.EACH} pieces of each player")
@@ -128,9 +114,10 @@ class ChineseCheckers(Game):
         if int(turns) % self.num_players != mover:
             accepted = f"a number of turns after which {self.player_names[mover]} is to move"
             raise InvalidInput("position", text, accepted)
-        state = self._state_of(cells, int(turns))
         if len(words) == 4:
-            self._set_hops(state, text, words[3])
+            state = self._after_hops(cells, int(turns), text, words[3])
+        else:
+            state = self._state_of(cells, int(turns))
         full = [player for player in range(self.num_players) if state[rules.LEFT + player] == 0]
         last = mover if len(words) == 4 else (mover - 1) % self.num_players
         if full and (full != [last] or int(turns) == 0):
@@ -186,30 +173,24 @@ class ChineseCheckers(Game):
             state[rules.LEFT + player] = sum(int(DISTANCE[goal + cell]) for cell in cells) - FULL
         return state
 
-    def _set_hops(self, state: State, text: str, hops: str) -> None:
-        """Add a series of hops to a state; raises InvalidInput if it did not lead there, or has ended."""
+    def _after_hops(self, owners: list[int | None], turns: int, text: str, hops: str) -> State:
+        """The state with these owners of cells in a series of hops; raises InvalidInput if it did not lead
+        there, or has ended."""
         places = [parse_cell(name, SIDE, SIDE) for name in hops.split(",")]
         cells = [CELL_AT.get(place, WALL) if place else WALL for place in places]
-        possible = 2 <= len(cells) <= MOST_HOPS and WALL not in cells and len({*cells}) == len(cells)
-        if possible:
-            board = state[rules.BOARD :]
-            present = int(board[cells[-1]])
-            possible = present // rules.EACH == state[rules.MOVER] and all(
-                board[cell] == rules.EMPTY for cell in cells[:-1]
-            )
+        mover = turns % self.num_players
+        if WALL not in cells and owners[cells[0]] is None and owners[cells[-1]] == mover:
+            owners[cells[0]], owners[cells[-1]] = mover, None
+            state, end_of = self._state_of(owners, turns), source_of(rules.end_of)
             for start, end in pairwise(cells):
-                moves = [
-                    move for move in range(DIRECTIONS * start, DIRECTIONS * (start + 1)) if FAR[move] == end
-                ]
-                over = int(board[NEAR[moves[0]]]) if moves else rules.EMPTY
-                possible = possible and over >= 0 and over != present
-        if possible:
-            state[rules.VISITED : rules.VISITED + len(cells)] = cells
-            state[rules.HOPS] = len(cells)
-            possible = len(self.legal_moves(state)) > 1
-        if not possible:
-            accepted = "the cells of hops from which another hop is possible, such as g1,g3"
-            raise InvalidInput("position", text, accepted)
+                for move in self.legal_moves(state):
+                    if move // DIRECTIONS == start and FAR[move] == end_of(state, move) == end:
+                        self.calls.play(state, move)
+                        break
+            if state[rules.VISITED : rules.VISITED + int(state[rules.HOPS])].tolist() == cells:
+                return state
+        accepted = "the cells of hops from which another hop is possible, such as g1,g3"
+        raise InvalidInput("position", text, accepted)
 
 
 def _name(cell: int) -> str:

@@ -149,15 +149,6 @@ def plain_determinize(view: State, state: State, stream: Stream) -> None:
 
 PLAIN_DEFAULTS: dict[str, Callable[..., Any]] = {"determinize": plain_determinize}
 """Defaults that replace those of DEFAULTS in plain Python."""
-DEFAULTS: dict[str, Callable[..., Any]] = {
-    "chance": chance,
-    "score": score,
-    "random_move": random_move,
-    "playout": playout,
-    "evaluate": evaluate,
-    "priority": priority,
-    "greedy_move": greedy_move,
-    "determinize": determinize,
-    "rollout": rollout,
-}
+_DEFAULTS = (chance, score, random_move, playout, evaluate, priority, greedy_move, determinize, rollout)
+DEFAULTS: dict[str, Callable[..., Any]] = {default.__name__: default for default in _DEFAULTS}
 """Default by name of rule. A default calls only required rules and rules that precede it here."""

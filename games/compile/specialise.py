@@ -144,6 +144,50 @@ def callable_from_python(function: Any) -> Any:
     return numba.njit(cache=True, **JIT_OPTIONS)(copy)
 
 
+def rule(*arguments: Any) -> Any:
+    """Stands for the rule that a wrapper calls."""
+    raise NotImplementedError
+
+
+def call_1(state: Any) -> Any:
+    """Call a rule of one argument."""
+    return rule(state)
+
+
+def call_2(state: Any, other: Any) -> Any:
+    """Call a rule of two arguments."""
+    return rule(state, other)
+
+
+def call_3(state: Any, other: Any, stream: Any) -> Any:
+    """Call a rule of three arguments."""
+    return rule(state, other, stream)
+
+
+def _wrapper(name: str, wrapper: Any) -> Callable[..., Any]:
+    """A wrapper of the rule of this name: one of those above, in whose code another global is called."""
+    return FunctionType(wrapper.__code__.replace(co_names=(name,)), globals(), name)
+
+
+_CALLS: tuple[Callable[..., Any], ...] = tuple(
+    _wrapper(name, wrapper)
+    for wrapper, names in (
+        (call_1, ("current_player", "is_terminal", "returns", "evaluate")),
+        (call_2, ("legal_moves", "play", "priority", "score")),
+        (call_3, ("greedy_move", "determinize", "chance")),
+    )
+    for name in names
+)
+
+
+def calls_of(game: HasRules) -> Rules:
+    """The game's rules for callers in Python, cached on disk; rules that only kernels call are None.
+
+    A direct call of a jitted rule from Python would compile it in every process.
+    """
+    return Rules(**specialise(_CALLS, game))
+
+
 def entry_of(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """The machine code of a compiled function for arguments of these types; anything else as it is.
 

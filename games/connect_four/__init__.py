@@ -28,16 +28,7 @@ MAX_COLUMNS = 12
 MAX_BITS = 63
 """Of a bitboard: a column takes one bit more than the board has rows."""
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    pack=rules.pack,
-    unpack=rules.unpack,
-)
+RULES = Rules.of(vars(rules))
 
 
 class ConnectFour(GridGame):

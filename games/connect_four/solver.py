@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from games.bits import count
+from games.bits import popcount
 from games.compile.specialise import cached_njit
 from games.connect_four.rules import HEIGHT, STONES, has_four
 from games.errors import InvalidInput
@@ -78,12 +78,6 @@ class Geometry(NamedTuple):
     """The uppermost cell of each column and every second one below."""
     columns: npt.NDArray[np.int64]
     """int64[columns]: the cells of each column. The place is the rank of a column: the centre comes first."""
-
-
-@njit
-def popcount(bits: int) -> int:
-    """The number of set bits of a number below 2**63."""
-    return np.int64(count(np.uint64(bits)))  # type: ignore[return-value]
 
 
 @njit

@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 
 from games.board import draw
-from games.compile.rule_stubs import (
-    is_terminal,
-    play,
-    playout,
-    returns,
-    rollout,
-)
+from games.compile.rule_stubs import DEFAULTS, is_terminal, play, playout, returns, rollout
 from games.compile.specialise import is_compiled, specialise
 from games.contract.findings import (
     Finding,
@@ -89,9 +83,9 @@ def _check_games(game: Game, games: int, seed: int) -> None:
         with played.located():
             _check_plies(played)
     if game.rules.playout is not None:
-        _check_means(game, seed, "playout", playout, play_all, game.playout_game)
+        _check_means(game, seed, "playout", play_all, game.playout_game)
     if game.rules.rollout is not None:
-        _check_means(game, seed, "rollout", rollout, roll_all, game)
+        _check_means(game, seed, "rollout", roll_all, game)
 
 
 def _check_position(game: Game, plies: int, seed: int) -> None:
@@ -238,16 +232,16 @@ def roll_all(
         played[i] = is_terminal(state)
 
 
-def _check_means(game: Game, seed: int, rule: str, default: Any, loop: Any, twin: Game) -> None:
+def _check_means(game: Game, seed: int, rule: str, loop: Any, twin: Game) -> None:
     """Check that a game's own playout, or rollout, has the mean length and result of random legal moves.
 
-    ``default``: the rule that plays these in ``twin``. ``loop``: `play_all` or `roll_all`.
+    The rule's default plays these in ``twin``. ``loop``: `play_all` or `roll_all`.
     """
     number = PLAYOUTS if is_compiled(game.rules) else PLAIN_PLAYOUTS
     moves, ended = np.zeros(game.max_moves, dtype=np.uint16), np.ones(number, dtype=np.bool_)
     more = (np.zeros(game.max_plies, dtype=np.uint16), ended) if loop is roll_all else ()
     samples: list[tuple[Any, Any]] = []
-    for played, bound in ((game, None), (twin, {rule: specialise([default], twin)[rule]})):
+    for played, bound in ((game, None), (twin, {rule: specialise([DEFAULTS[rule]], twin)[rule]})):
         run, start = specialise([loop], played, bound)[loop.__name__], deal(played, seed)
         lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
         stream = new_stream(seed, len(samples))

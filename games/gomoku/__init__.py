@@ -27,16 +27,7 @@ from games.spec import accepting
 
 MIN_SIZE = 5
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    evaluate=rules.evaluate,
-    priority=rules.priority,
-)
+RULES = Rules.of(vars(rules))
 
 
 class Gomoku(GridGame):

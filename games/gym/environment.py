@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from games.errors import InvalidInput
-from games.gym import ale
 from games.rules import MAX_MOVES
 from games.spec import GYM, TEXT_OF, Spec, parse_spec
 from games.user_games import library_or_refuse, module_of, reason_of
@@ -40,6 +39,15 @@ _VALUE = re.compile(r"[\w./+-]+", re.ASCII)
 _PLAIN_VALUE = re.compile(r"-?[0-9]+(\.[0-9]+)?|\w+", re.ASCII)
 _CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+ALE = "ALE/"
+"""With this the ids of the environments of the Arcade Learning Environment (ale-py) begin."""
+ALE_SIMULATIONS_PER_S = 100.0
+"""`Game.nominal_simulations_per_s`: a step of four frames takes a quarter of a millisecond."""
+_STICKINESS = "repeat_action_probability"
+_SHADES = " .:-=+*#%@"
+_CELL = 6, 5
+"""Pixels of the screen that become one character, down and across."""
 
 
 class Named(NamedTuple):
@@ -143,7 +151,7 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
                 raise InvalidInput("game", named.environment, accepted) from None
         if not isinstance(env, gymnasium.Env):
             raise InvalidInput("game", named.environment, f"a gymnasium.Env, not a {type(env).__name__}")
-        ale.take_over_stickiness(env)
+        take_over_stickiness(env)
         return env
 
     first = made()
@@ -167,8 +175,8 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
         except Exception as error:
             accepted = f"a module that can be imported, which registers environments ({reason_of(error)})"
             raise InvalidInput("game", named.environment, accepted) from None
-    if named.name.startswith(ale.PREFIX):
-        ale.register(gymnasium)
+    if named.name.startswith(ALE):
+        register_ale(gymnasium)
         if "obs_type" not in named.values:
             # No search looks at the pixels, and each position that is kept would hold its own.
             more["obs_type"] = "ram"
@@ -213,7 +221,7 @@ class Actions:
         self._spec = spec
         self.actions, self.names = _listed(env.action_space, spec)
         named = getattr(env.unwrapped, "get_action_meanings", None)
-        if ale.emulator_of(env) is not None and callable(named) and len(named()) == len(self.names):
+        if emulator_of(env) is not None and callable(named) and len(named()) == len(self.names):
             self.names = [str(name) for name in named()]
         self.all: Sequence[int] = range(len(self.actions))
         self.masked = mask != "none"
@@ -321,3 +329,77 @@ def text_of_state(env: Any, state: int) -> str:
     if hasattr(env.unwrapped, "lastaction"):
         env.unwrapped.lastaction = None
     return text_of(env)
+
+
+def register_ale(gymnasium: Any) -> None:
+    """Make the environments of the Arcade Learning Environment known to gymnasium, if ale-py is installed."""
+    with suppress(ImportError):
+        import ale_py
+
+        # Otherwise the emulator prints its name.
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        gymnasium.register_envs(ale_py)
+
+
+def emulator_of(env: Any) -> Any:
+    """The emulator of an environment; None if it has none."""
+    emulator = getattr(env.unwrapped, "ale", None)
+    return emulator if hasattr(emulator, "cloneState") else None
+
+
+def take_over_stickiness(env: Any) -> None:
+    """Draw sticky actions (Machado et al. 2018) outside the emulator, if the environment has them.
+
+    The emulator's own generator cannot be seeded in a position, so that a search would know which actions
+    will stick.
+    """
+    emulator = emulator_of(env)
+    if emulator is None:
+        return
+    probability = float(emulator.getFloat(_STICKINESS))
+    if probability > 0.0:
+        emulator.setFloat(_STICKINESS, 0.0)
+        inner = env.unwrapped
+        # An attribute of the environment, where its generators are looked for.
+        inner.sticky_generator = np.random.Generator(np.random.PCG64(0))
+        inner.ale = StickyEmulator(emulator, probability, inner.sticky_generator)
+
+
+class StickyEmulator:
+    """An emulator that in each frame repeats the action of the frame before with some probability."""
+
+    def __init__(self, emulator: Any, probability: float, generator: np.random.Generator) -> None:
+        self._emulator, self._probability, self._generator = emulator, probability, generator
+        self._action: Any = 0
+
+    def act(self, action: Any, strength: float = 1.0) -> float:
+        """Play one frame; returns its reward."""
+        if self._generator.random() >= self._probability:
+            self._action = action
+        return float(self._emulator.act(self._action, strength))
+
+    def reset_game(self) -> None:
+        """Begin an episode; the action before its first is none."""
+        self._action = 0
+        self._emulator.reset_game()
+
+    def cloneState(self, *, include_rng: bool = False) -> tuple[Any, Any]:  # noqa: N802
+        """The emulator's state and the last action."""
+        return self._emulator.cloneState(include_rng=include_rng), self._action
+
+    def restoreState(self, state: tuple[Any, Any]) -> None:  # noqa: N802
+        """Go on from a state that was cloned."""
+        own, self._action = state
+        self._emulator.restoreState(own)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._emulator, name)
+
+
+def screen_of(emulator: Any) -> str:
+    """The screen as text: a character for each block of pixels, the brighter the denser."""
+    pixels = np.asarray(emulator.getScreenGrayscale(), dtype=float)
+    down, across = (size // cell for size, cell in zip(pixels.shape, _CELL, strict=True))
+    blocks = pixels[: down * _CELL[0], : across * _CELL[1]].reshape(down, _CELL[0], across, _CELL[1])
+    shades = (blocks.max(axis=(1, 3)) * (len(_SHADES) - 1) / 255.0).round().astype(int)
+    return "\n".join("".join(_SHADES[shade] for shade in row) for row in shades.tolist())

@@ -1,4 +1,8 @@
-"""Environments of gymnasium as problems of one player with rewards."""
+"""Environments of gymnasium as problems of one player with rewards.
+
+A position of an episode keeps what the environment needs to go on from there. A game has one environment,
+which all of its positions use in turns.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,33 @@ import atexit
 import re
 import weakref
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from games.errors import InvalidInput
+from games.errors import BrokenGame, InvalidInput, counted
 from games.game import Board, State
-from games.gym.ale import SIMULATIONS_PER_S, emulator_of
-from games.gym.environment import MOST_STEPS, Actions, Named, close, maker, parse
-from games.gym.position import GymPosition, Stage
-from games.gym.states import WAYS
+from games.gym.environment import (
+    ALE_SIMULATIONS_PER_S,
+    ANSI,
+    MOST_STEPS,
+    Actions,
+    close,
+    comparable,
+    emulator_of,
+    maker,
+    parse,
+    screen_of,
+    text_of,
+)
+from games.gym.generators import Use
+from games.gym.hidden import number_of
+from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
 from games.python_game import PythonGame, board_of
-from games.rules import CHANCE
+from games.rules import CHANCE, MAX_MOVE_CODE
 from games.spec import Options, Spec
 from games.user_games import reason_of
 
@@ -27,6 +44,8 @@ DEFAULT_STEPS = 1000
 """Steps of an episode that nothing else limits."""
 _MOST_NUMBERS = 24
 """Numbers of an observation that are drawn."""
+_OVER = object()
+"""Stands for what would be saved of the end of a roll-out."""
 
 
 def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) -> GymGame | TableGame:
@@ -56,8 +75,13 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         lifted = "" if named.path else f", which {named.name}(max_episode_steps={steps}) lifts"
         accepted = f"at most {limit}, the environment's own limit{lifted}"
         raise InvalidInput("game option steps", steps, accepted)
-    env, start = _opened(make, named)
-    actions = Actions(env, start, mask, named.environment)
+    env = make()
+    try:
+        observation, info = env.reset(seed=0)
+    except Exception as error:
+        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
+        raise InvalidInput("game", named.environment, accepted) from None
+    actions = Actions(env, (observation, info), mask, named.environment)
     close(env)
     most = min(steps or limit or DEFAULT_STEPS, MOST_STEPS)
     plain = (state, chance, clairvoyant, loop, unseen) == ("auto", "auto", "no", "auto", "none")
@@ -75,14 +99,7 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
     trial = Trial(make, actions, named.environment, method)
     found = trial.examine(state, chance, clairvoyant == "yes", searches)
-    game = GymGame(
-        found,
-        actions,
-        named.environment,
-        discount=1.0 if discount is None else discount,
-        steps=most,
-        loop=loop,
-    )
+    game = GymGame(found, actions, named.environment, discount or 1.0, most, loop)
     game.options = {
         "discount": str(game.discount),
         "steps": game.steps,
@@ -99,14 +116,206 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     return game
 
 
-def _opened(make: Callable[[], Any], named: Named) -> tuple[Any, tuple[Any, dict[str, Any]]]:
-    env = make()
-    try:
-        observation, info = env.reset(seed=0)
-    except Exception as error:
-        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
-        raise InvalidInput("game", named.environment, accepted) from None
-    return env, (observation, info)
+class Stage:
+    """The one environment of a game, which positions use in turns."""
+
+    def __init__(self, found: Found, actions: Actions, steps: int, spec: str) -> None:
+        self.states: States = found.states
+        self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
+        self.drawn = self.states.env.render_mode == ANSI
+        """Whether the environment draws itself as text."""
+        self.lock = Use(self.states.outside)
+        """Several searches may run in one process."""
+        self.holder: GymPosition | None = None
+        """The position that the environment is in; None if in none."""
+
+    def free(self) -> None:
+        """Keep the position that the environment is in, and take it from there."""
+        if self.holder is not None and self.holder.saved is None:
+            self.holder.saved = self.states.save()
+        self.holder = None
+
+    def give_to(self, position: GymPosition) -> None:
+        """Bring the environment into a position."""
+        if self.holder is not position:
+            self.free()
+            self.states.restore(position.saved)
+            self.holder = position
+
+    def failed(self, error: Exception) -> Exception:
+        """What to raise for an exception of the environment, whose state is now unknown."""
+        self.holder = None
+        if isinstance(error, InvalidInput):
+            return error
+        return BrokenGame(self.spec, f"step: raised {reason_of(error)}")
+
+
+class GymPosition:
+    """A position of an episode; see `games.python_game.Position`."""
+
+    def __init__(self, stage: Stage, episode: int) -> None:
+        """The start of an episode."""
+        self._stage = stage
+        self.saved: Any = None
+        """What the environment needs to go on from here; None while it is here and has gone on since."""
+        self.total, self.steps = 0.0, 0
+        self.terminated = False
+        """Whether the episode ended by itself."""
+        self.truncated = False
+        """Whether it was cut off, as a rule by the limit of steps."""
+        with stage.lock:
+            stage.free()
+            try:
+                self.observation, info = stage.states.reset(episode)
+            except Exception as error:
+                raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
+            stage.holder = self
+            self._legal = stage.actions.legal(stage.states.env, stage.actions.mask_in(self.observation, info))
+            self._baseline = stage.states.drawn() if stage.guarded else None
+            """The states of the generators at the start, if moves must not draw."""
+
+    def copy(self) -> GymPosition:
+        """A position of its own; what is saved is shared."""
+        stage = self._stage
+        twin = GymPosition.__new__(GymPosition)
+        with stage.lock:
+            here = stage.holder is self and self.saved is None
+            if here:
+                stage.free()
+            vars(twin).update(vars(self))
+            if here:
+                # As a rule the copy is played on.
+                stage.holder = twin
+        return twin
+
+    def reseed(self, seed: int) -> None:
+        """Make what is drawn from now on depend on ``seed`` alone, and what is unseen too.
+
+        Raises BrokenGame if that changes what has been seen.
+        """
+        stage = self._stage
+        with stage.lock:
+            stage.give_to(self)
+            self.saved = None
+            method = stage.states.unseen
+            try:
+                seen = stage.states.reseed(seed)
+            except Exception as error:
+                stage.holder = None
+                raise BrokenGame(stage.spec, f"{method}: raised {reason_of(error)}") from error
+            if method is not None and comparable(seen) != comparable(self.observation):
+                stage.holder = None
+                raise BrokenGame(stage.spec, f"{method}: returned {seen}, not {self.observation} as was seen")
+
+    def seen(self) -> int:
+        """A number in [0, 65535) for the observation: itself, if it is one, else a hash of it."""
+        observation = self.observation
+        if isinstance(observation, int | np.integer) and 0 <= observation < MAX_MOVE_CODE:
+            return int(observation)
+        return int.from_bytes(blake2b(bytes_of(observation), digest_size=4).digest()) % MAX_MOVE_CODE
+
+    def current_player(self) -> int:
+        """The only one."""
+        return 0
+
+    def legal_moves(self) -> Sequence[int]:
+        """The moves that the mask of the environment allows."""
+        return self._legal
+
+    def play(self, move: int) -> None:
+        """Step forward."""
+        self._go_on(lambda _: self._legal.index(move), 1)
+
+    def roll_out(self, draw: Callable[[int], int], discount: float, most: int) -> tuple[list[int], float]:
+        """Play uniformly random legal moves, at most that many; returns them, and their discounted rewards.
+
+        Nobody can go on from here afterwards.
+        """
+        with self._stage.lock:
+            played, gains = self._go_on(draw, most)
+            # Nothing follows the end of a simulation, so nothing needs to be kept.
+            self.saved, self._stage.holder = _OVER, None
+        if discount == 1.0:
+            return played, float(sum(gains))
+        gained, weight = 0.0, 1.0
+        for gain in gains:
+            gained += weight * gain
+            weight *= discount
+        return played, gained
+
+    def _go_on(self, draw: Callable[[int], int], most: int) -> tuple[list[int], list[float]]:
+        """Play legal moves, whose places are drawn, to the end, or at most that many; returns moves and
+        rewards."""
+        stage, played, gains = self._stage, [], []
+        legal, left = self._legal, min(stage.steps - self.steps, most)
+        count, masked, mask_in = len(legal), stage.actions.masked, stage.actions.mask_in
+        legal_after = stage.actions.legal
+        with stage.lock:
+            stage.give_to(self)
+            self.saved = None
+            env, actions = stage.states.env, stage.actions.actions
+            step = env.step
+            observation = self.observation
+            terminated = truncated = False
+            try:
+                while not (terminated or truncated) and left > 0:
+                    move = legal[draw(count)]
+                    played.append(move)
+                    observation, reward, terminated, truncated, info = step(actions[move])
+                    gains.append(float(reward))
+                    left -= 1
+                    if masked and not (terminated or truncated):
+                        legal = legal_after(env, mask_in(observation, info))
+                        count = len(legal)
+                stage.states.played(played)
+                self.observation, self._legal = observation, legal
+                self.steps += len(played)
+                self.total += number_of(sum(gains), stage.spec)
+                self._end(terminated, truncated)
+            except Exception as error:
+                raise stage.failed(error) from error
+        return played, gains
+
+    def is_terminal(self) -> bool:
+        """Whether the episode has ended."""
+        return self.terminated or self.truncated
+
+    def returns(self) -> float:
+        """The sum of the rewards so far."""
+        return self.total
+
+    def drawing(self) -> str:
+        """What the environment draws as text, with codes of colours; empty if it does not."""
+        stage = self._stage
+        with stage.lock:
+            if self.saved is _OVER:
+                return ""
+            stage.give_to(self)
+            emulator = emulator_of(stage.states.env)
+            if emulator is not None:
+                return screen_of(emulator)
+            return text_of(stage.states.env) if stage.drawn else ""
+
+    def __str__(self) -> str:
+        end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""
+        return f"step {self.steps}, return {self.total:g}{end}, observation {self.observation}"
+
+    def _end(self, terminated: Any, truncated: Any) -> None:
+        stage = self._stage
+        self.terminated = bool(terminated)
+        self.truncated = not terminated and (bool(truncated) or self.steps >= stage.steps)
+        if self._baseline is not None and stage.states.drawn() != self._baseline:
+            accepted = f"chance=yes (moves draw random numbers; at first after {counted(self.steps, 'move')})"
+            raise InvalidInput("game option chance", "no", accepted)
+
+
+def bytes_of(observation: Any) -> bytes:
+    """Equal bytes for equal observations."""
+    if isinstance(observation, tuple | list):
+        return b"".join(bytes_of(part) for part in observation)
+    if isinstance(observation, dict):
+        return b"".join(bytes_of(observation[name]) for name in sorted(observation))
+    return np.asarray(observation).tobytes()
 
 
 class GymGame(PythonGame):
@@ -144,7 +353,7 @@ class GymGame(PythonGame):
         self._actions = actions
         self._stage = Stage(found, actions, steps, source)
         if emulator_of(found.states.env) is not None:
-            self.nominal_simulations_per_s = SIMULATIONS_PER_S
+            self.nominal_simulations_per_s = ALE_SIMULATIONS_PER_S
         weakref.finalize(self, found.states.close).atexit = False
         _OPEN.add(self)
 

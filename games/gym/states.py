@@ -136,14 +136,14 @@ class CopyStates(States):
     """Copies of the attributes of the environment and of its wrappers."""
 
     kind = "copy"
+    wrappers_only = False
+    """Whether what the wrappers stand around keeps its state itself."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
         owners = owners_of(self.env)
-        self._owners, self._memo = self._copied(owners), {id(owner): owner for owner in owners}
-
-    def _copied(self, owners: list[Any]) -> list[Any]:
-        return owners
+        self._memo = {id(owner): owner for owner in owners}
+        self._owners = owners[:-1] if self.wrappers_only else owners
 
     def same(self, one: Any, other: Any) -> bool:
         try:
@@ -189,6 +189,7 @@ class CloneStates(CopyStates):
     copies of the attributes of its wrappers."""
 
     kind = "clone"
+    wrappers_only = True
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
@@ -202,9 +203,6 @@ class CloneStates(CopyStates):
             raise NotImplementedError("no clone_state and restore_state, nor get_state and set_state")
         if "include_rng" in inspect.signature(self._get).parameters:
             self._get = partial(self._get, include_rng=True)
-
-    def _copied(self, owners: list[Any]) -> list[Any]:
-        return owners[:-1]
 
     def same(self, one: Any, other: Any) -> bool:
         return False

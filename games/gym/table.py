@@ -26,7 +26,7 @@ from games.errors import InvalidInput
 from games.game import Board, Game, State
 from games.gym.environment import Actions, close, draws_states, text_of_state
 from games.gym.generators import Use
-from games.jit import Int, inner_njit, njit, source_of
+from games.jit import Int, inner_njit, njit
 from games.python_game import board_of
 from games.rng import Stream, below, uniform
 from games.rules import CHANCE, MAX_MOVE_CODE, Moves, Rules
@@ -186,14 +186,15 @@ class TableGame(Game):
         self.name, self.source = "gym", spec
         self.discount, self.steps = discount, steps
         self.width = max(len(outcomes) for row in table for outcomes in row)
-        rows = np.zeros((len(table), len(table[0]), self.width, FIELDS))
+        self.outcomes: npt.NDArray[np.float64] = np.zeros((len(table), len(table[0]), self.width, FIELDS))
+        """By state, action and number of the outcome: what may come of each action."""
         for at, row in enumerate(table):
             for action, outcomes in enumerate(row):
                 for k, (probability, after, reward, end) in enumerate(outcomes):
-                    rows[at, action, k] = after, reward, probability, end
+                    self.outcomes[at, action, k] = after, reward, probability, end
         header = np.zeros(HEADER)
         header[[LIMIT, ACTION, ACTIONS, WIDTH]] = steps, -1, len(table[0]), self.width
-        self._blank = np.concatenate([header, rows.ravel()])
+        self._blank = np.concatenate([header, self.outcomes.ravel()])
         self.rules = CERTAIN_RULES if self.width == 1 else RULES
         if not all(outcomes for row in table for outcomes in row):
             # The playout of these rules takes all actions for legal.
@@ -217,7 +218,7 @@ class TableGame(Game):
     def episode_steps(self, episode: int) -> Callable[[State, int], int]:
         """Steps of an environment of its own; see `Game.episode_steps`. Raises InvalidInput (field ``game
         option model``) where one is no outcome of the table."""
-        env, rows = self._make(), self.outcomes()
+        env, rows = self._make(), self.outcomes
         env.reset(seed=episode)
 
         def step(state: State, action: int) -> int:
@@ -245,24 +246,23 @@ class TableGame(Game):
         """Whether it was the limit of steps that ended the episode."""
         return bool(state[ENDED] == 0.0)
 
-    def outcomes(self) -> npt.NDArray[np.float64]:
-        """float64[states, actions, width, FIELDS]: what may come of each action."""
-        return self._blank[HEADER:].reshape(-1, int(self._blank[ACTIONS]), self.width, FIELDS).copy()
-
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probabilities of the table."""
-        place = _place_of(state)
-        return {move: float(state[place + FIELDS * move + PROBABILITY]) for move in self.legal_moves(state)}
+        due = self._due(state)
+        return {move: float(due[move, PROBABILITY]) for move in self.legal_moves(state)}
 
     def format_move(self, state: State, move: int) -> str:
         """The action, as the environment numbers it; of an outcome the next state, and its number if several
         lead there."""
         if state[ACTION] < 0.0:
             return self._actions.names[move]
-        place = _place_of(state)
-        ends = [int(state[place + FIELDS * each + NEXT]) for each in self.legal_moves(state)]
-        after = int(state[place + FIELDS * move + NEXT])
-        return f"s{after}" if ends.count(after) == 1 else f"s{after}#{move}"
+        ends = self._due(state)[self.legal_moves(state), NEXT].astype(int).tolist()
+        return f"s{ends[move]}" if ends.count(ends[move]) == 1 else f"s{ends[move]}#{move}"
+
+    def _due(self, state: State) -> npt.NDArray[np.float64]:
+        """float64[width, FIELDS]: the outcomes of the last action."""
+        due: npt.NDArray[np.float64] = self.outcomes[int(state[AT]), int(state[ACTION])]
+        return due
 
     def format_position(self, state: State) -> str:
         """The environment's state, the steps so far, the rewards so far, the action whose outcome is due or
@@ -274,7 +274,7 @@ class TableGame(Game):
     def parse_position(self, text: str) -> State:
         """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         state = self._blank.copy()
-        states = (len(state) - HEADER) // (int(state[ACTIONS]) * self.width * FIELDS)
+        states = len(self.outcomes)
         try:
             at, steps, score, action, end = text.split("/")
             state[AT], state[STEPS], state[SCORE] = int(at), int(steps), float(score)
@@ -303,11 +303,6 @@ class TableGame(Game):
         if state[ACTION] >= 0.0:
             said += f", after action {self._actions.names[int(state[ACTION])]}"
         return board_of(said)
-
-
-def _place_of(state: State) -> int:
-    """Where the outcomes of the action that is due begin."""
-    return int(source_of(row_of)(state, int(state[ACTION])))
 
 
 def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:

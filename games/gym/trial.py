@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from games.errors import InvalidInput
-from games.gym.ale import emulator_of
-from games.gym.environment import Actions, comparable
+from games.gym.environment import Actions, comparable, emulator_of
 from games.gym.hidden import Hidden, Line, Player, Step
 from games.gym.states import WAYS, States
 from games.user_games import reason_of

@@ -16,7 +16,7 @@ that of the first job. Legal is each next operation on the same machine that cou
 no operation waits for a machine on which it could have been finished meanwhile: exactly the active schedules
 can be reached, and one of them is optimal.
 
-A state is ``int32[length_of(jobs, machines)]``. Times and durations are in the instance's unit:
+A state is int32. Times and durations are in the instance's unit:
 
 ===========  ========================================================================
 header       number of jobs, number of machines, operations dispatched, makespan so far
@@ -58,26 +58,6 @@ COLOURS = 6
 """Jobs are drawn in so many colours in turn."""
 
 _JOB = re.compile(r"j?([1-9][0-9]{0,2})")
-
-
-def free_of(jobs: int) -> int:
-    """Where the part per machine begins."""
-    return HEADER + PER_JOB * jobs
-
-
-def operations_of(jobs: int, machines: int) -> int:
-    """Where the operations begin."""
-    return free_of(jobs) + machines
-
-
-def history_of(jobs: int, machines: int) -> int:
-    """Where the history begins."""
-    return operations_of(jobs, machines) + 2 * jobs * machines
-
-
-def length_of(jobs: int, machines: int) -> int:
-    """The length of a state."""
-    return history_of(jobs, machines) + jobs * machines
 
 
 @njit
@@ -206,10 +186,17 @@ class JobShop(Game):
         self.max_moves = self.jobs
         self.max_plies = self.jobs * self.machines
         self.nominal_simulations_per_s = 1e8 / (self.max_plies * (self.jobs + 4))
-        self._start = self._first_state()
+        begin = HEADER + PER_JOB * self.jobs + self.machines
+        self._start = state = np.zeros(begin + 3 * self.max_plies, dtype=np.int32)
+        state[JOBS], state[MACHINES] = self.jobs, self.machines
+        left = HEADER + LEFT * self.jobs
+        state[left : left + self.jobs] = [sum(duration for _, duration in job) for job in self.instance]
+        state[begin : begin + 2 * self.max_plies] = np.array(self.instance, dtype=np.int32).ravel()
+        for number in range(self.jobs):
+            source_of(set_next)(state, number, 0)
 
     def initial_state(self) -> State:
-        """Nothing dispatched, ``int32[length_of(jobs, machines)]``."""
+        """Nothing dispatched, int32."""
         return self._start.copy()
 
     def format_move(self, state: State, move: int) -> str:
@@ -282,21 +269,9 @@ class JobShop(Game):
 
     def _history(self, state: State) -> list[int]:
         """The jobs, from 0, of the moves so far."""
-        begin = history_of(self.jobs, self.machines)
+        begin = len(state) - self.max_plies
         jobs: list[int] = state[begin : begin + int(state[DISPATCHED])].tolist()
         return jobs
-
-    def _first_state(self) -> State:
-        """The position before the first move."""
-        state = np.zeros(length_of(self.jobs, self.machines), dtype=np.int32)
-        state[JOBS], state[MACHINES] = self.jobs, self.machines
-        left = HEADER + LEFT * self.jobs
-        state[left : left + self.jobs] = [sum(duration for _, duration in job) for job in self.instance]
-        begin = operations_of(self.jobs, self.machines)
-        state[begin : begin + 2 * self.max_plies] = np.array(self.instance, dtype=np.int32).ravel()
-        for job in range(self.jobs):
-            source_of(set_next)(state, job, 0)
-        return state
 
 
 def _listed(jobs: list[int]) -> str:

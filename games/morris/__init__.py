@@ -19,23 +19,10 @@ import numpy as np
 from games.board import format_cell, named_grid
 from games.errors import InvalidInput
 from games.game import SECOND, Board, Cell, Game, Rules, State
-from games.morris import rules
-from games.morris.insight import evaluate, priority
-from games.morris.playout import playout
+from games.morris import play, rules
 from games.spec import Options, Spec
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    playout,
-    evaluate=evaluate,
-    priority=priority,
-    pack=rules.pack,
-    unpack=rules.unpack,
-)
+RULES = Rules.of(vars(play) | vars(rules))
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
 _REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")
@@ -108,7 +95,7 @@ class Morris(Game):
 
     @property
     def playout_game(self) -> Morris:
-        """This game without the repetition rule, which playouts ignore (see games/morris/playout.py)."""
+        """This game without the repetition rule, which playouts ignore (see games/morris/play.py)."""
         return Morris(**{**self.options, "repetition": "none"})
 
     @classmethod

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from games.bits import count as bits_in
+from games.bits import popcount
 from games.jit import Int, njit
 from games.rules import Moves
 
@@ -137,12 +137,6 @@ MOVE = 24
 """The lowest code of a move from point to point."""
 
 State = npt.NDArray[np.int64]
-
-
-@njit
-def popcount(mask: Int) -> int:
-    """The number of set bits."""
-    return np.int64(bits_in(np.uint64(mask)))  # type: ignore[return-value]
 
 
 @njit

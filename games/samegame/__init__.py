@@ -13,7 +13,6 @@ cells: ``4/1r2/rrgb/rggb 16``.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import numpy as np
 
@@ -33,17 +32,7 @@ MAX_ROWS = 15
 LETTERS = "rgbyvco"
 MAX_POINTS = 10**9
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-)
+RULES = Rules.of(vars(rules))
 
 _FINISH, _RETURNS = source_of(rules.finish), source_of(rules.returns)
 _POINTS = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
@@ -84,18 +73,20 @@ class SameGame(Game):
             board = [
                 [1 + int(below(stream, self._colours)) for _ in range(self.rows)] for _ in range(self.columns)
             ]
-            if _has_group(board):
-                return self._state_of(board, 0)
+            state = self._state_of(board, 0)
+            if not state[rules.OVER]:
+                return state
 
     def parse_move(self, state: State, text: str) -> int:
         """The move that removes the group of a cell; raises InvalidInput (field ``moves``)."""
         moves = self.legal_moves(state)
         cell = parse_cell(text, self.rows, self.columns)
-        if cell is not None and moves:
-            board = self._columns_of(state)
-            group = _group(board, cell[1], cell[0])
-            for move in moves:
-                if (move % self.columns, move // self.columns) in group:
+        if cell is not None and moves and _colour(state, *cell):
+            # To remove the group from any of its cells leads to the same board.
+            wanted = state.copy()
+            self.calls.play(wanted, cell[0] * self.columns + cell[1])
+            for move, after in self.successors(state):
+                if np.array_equal(after, wanted):
                     return move
         such = self.format_move(state, moves[0]) if moves else ""
         accepted = f"a cell with a neighbour of the same colour, such as {such}" if moves else GAME_OVER
@@ -103,11 +94,10 @@ class SameGame(Game):
 
     def format_position(self, state: State) -> str:
         """Rows of colours from the top with numbers for empty cells, a space, and the points."""
-        board = self._columns_of(state)
         rows = []
         for row in reversed(range(self.rows)):
-            signs = "".join(LETTERS[column[row] - 1] if row < len(column) else "." for column in board)
-            rows.append(with_numbers(signs))
+            colours = [_colour(state, row, column) for column in range(self.columns)]
+            rows.append(with_numbers("".join(LETTERS[colour - 1] if colour else "." for colour in colours)))
         return f"{'/'.join(rows)} {_points(state)}"
 
     def parse_position(self, text: str) -> State:
@@ -152,12 +142,6 @@ class SameGame(Game):
         colour = _colour(state, row, column)
         return Cell(LETTERS[colour - 1].upper(), colour=colour - 1) if colour else None
 
-    def _columns_of(self, state: State) -> list[list[int]]:
-        """The colours (1 to 7) of each column's stones from the bottom."""
-        rows, columns = range(self.rows), range(self.columns)
-        board = ([_colour(state, row, column) for row in rows] for column in columns)
-        return [[colour for colour in column if colour] for column in board]
-
     def _state_of(self, board: list[list[int]], points: int) -> State:
         """The state with these columns of colours; it is over, with what the end gives, without a group."""
         state = np.zeros(rules.LENGTH, dtype=np.uint64)
@@ -168,7 +152,7 @@ class SameGame(Game):
                     state[plane * rules.WORDS + column // 4] |= np.uint64(bit)
                 state[rules.COUNTS + colour] += np.uint64(1)
         state[rules.POINTS], state[rules.COLUMNS] = points, self.columns
-        if not _has_group(board):
+        if not self.legal_moves(state):
             _FINISH(state)
         return state
 
@@ -182,25 +166,3 @@ def _colour(state: State, row: int, column: int) -> int:
 def _points(state: State) -> int:
     """What `rules.returns` gives, as a whole number."""
     return int(_RETURNS(state))
-
-
-def _has_group(board: list[list[int]]) -> bool:
-    """Whether two neighbours have the same colour; ``board``: each column's colours from the bottom."""
-    above = [(one, other) for column in board for one, other in pairwise(column)]
-    aside = [pair for left, right in pairwise(board) for pair in zip(left, right, strict=False)]
-    return any(one == other for one, other in above + aside)
-
-
-def _group(board: list[list[int]], column: int, row: int) -> set[tuple[int, int]]:
-    """The (column, row) of all cells of the group of a cell; none if that is empty."""
-    if row >= len(board[column]):
-        return set()
-    group, left = {(column, row)}, [(column, row)]
-    while left:
-        x, y = left.pop()
-        for near in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)):
-            inside = 0 <= near[0] < len(board) and 0 <= near[1] < len(board[near[0]])
-            if inside and near not in group and board[near[0]][near[1]] == board[column][row]:
-                group.add(near)
-                left.append(near)
-    return group

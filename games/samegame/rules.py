@@ -175,16 +175,10 @@ def legal_moves(state: State, moves: Moves) -> int:
 
 
 @njit
-def group_at(state: State, move: int) -> Cells:
-    """The cells of the group of the cell with this code; a cell that is not empty."""
-    word, bit = _cell_of(state, move)
-    return _group_of(state, word, bit)
-
-
-@njit
 def play(state: State, move: int) -> None:
     """Remove the group of a cell; ``state`` is modified in place."""
-    _remove(state, group_at(state, move))
+    word, bit = _cell_of(state, move)
+    _remove(state, _group_of(state, word, bit))
     grouped, _ = _groups(state)
     if (grouped[0] | grouped[1] | grouped[2] | grouped[3]) == ZERO:
         finish(state)

@@ -23,23 +23,11 @@ from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
 from games.spec import accepting
 from games.thud import board as layout
-from games.thud import moves, rules
+from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
-from games.thud.moves import PROPOSALS
-from games.thud.rules import is_over
+from games.thud.rules import PROPOSALS, is_over
 
-RULES = Rules(
-    rules.current_player,
-    moves.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    evaluate=rules.returns,
-    priority=moves.priority,
-    greedy_move=moves.greedy_move,
-)
+RULES = Rules.of(vars(rules), evaluate=rules.returns)
 PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
@@ -178,11 +166,8 @@ class Thud(Game):
         counts = words[2:]
         if words[1:2] not in (["d"], ["T"]) or len(counts) not in (0, 3) or not all(map(_is_count, counts)):
             raise InvalidInput("position", position, _FORM)
-        try:
-            board = " ".join(words[:2])
-            signs, mover = parse_grid(board, layout.SIZE, [*map(len, _ROWS)], PIECES, others="*")
-        except InvalidInput as error:
-            raise InvalidInput("position", position, error.accepted) from None
+        board, widths = " ".join(words[:2]), [*map(len, _ROWS)]
+        signs, mover = parse_grid(board, layout.SIZE, widths, PIECES, others="*", whole=position)
         dwarfs, trolls, stones = (
             sorted(_ROWS[row][place] for row, place in cells_with(signs, sign)) for sign in range(3)
         )
@@ -200,7 +185,7 @@ class Thud(Game):
         state = self._state_of(dwarfs, trolls)
         state[layout.MOVER], state[layout.PLIES] = mover, plies
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
-        specialise([settle], self)["settle"](state)
+        state[layout.OVER] = specialise([is_over], self)["is_over"](state)
         return state
 
     def outcome_text(self, state: State) -> str:
@@ -263,13 +248,6 @@ class Thud(Game):
 
 
 _decode = source_of(decode)
-
-
-def settle(state: State) -> int:
-    """Generic: set whether the game is over; ``state`` is modified in place."""
-    over = is_over(state)
-    state[layout.OVER] = over
-    return int(over)
 
 
 def _is_count(word: str) -> bool:

@@ -28,19 +28,7 @@ TILES = tuple(2**exponent for exponent in range(3, 16))
 """What the tile that ends the game can be."""
 MAX_SCORE = 10**9
 
-RULES = Rules(
-    rules.current_player,
-    rules.legal_moves,
-    rules.play,
-    rules.is_terminal,
-    rules.returns,
-    rules.playout,
-    rules.random_move,
-    evaluate=rules.evaluate,
-    priority=rules.priority,
-    greedy_move=rules.greedy_move,
-    chance=rules.chance,
-)
+RULES = Rules.of(vars(rules))
 
 _FORM = (
     "4 rows from the top divided by '/', each of 4 tiles or '.' divided by commas, a space, the score, "
@@ -164,16 +152,11 @@ class Twenty48(Game):
     def _state_of(self, tiles: list[int], score: int, due: bool) -> State:
         """The state with these tiles, row by row from the bottom."""
         board = sum((tile.bit_length() - 1) << 4 * cell for cell, tile in enumerate(tiles) if tile)
-        over = self._tile in tiles or _is_stuck(tiles)
-        phase = rules.TILE if due else rules.OVER if over else rules.MOVE
-        return np.array([board, score, phase, self._tile.bit_length() - 1], dtype=np.uint64)
-
-
-def _is_stuck(tiles: list[int]) -> bool:
-    """Whether no move changes the board: no cell is empty, and no two equal tiles are neighbours."""
-    aside = [(tiles[cell], tiles[cell + 1]) for cell in range(CELLS - 1) if (cell + 1) % SIDE]
-    above = list(zip(tiles, tiles[SIDE:], strict=False))
-    return all(tiles) and all(one != other for one, other in aside + above)
+        phase = rules.TILE if due else rules.MOVE
+        state = np.array([board, score, phase, self._tile.bit_length() - 1], dtype=np.uint64)
+        if self._tile in tiles or not self.legal_moves(state):
+            state[rules.PHASE] = rules.OVER
+        return state
 
 
 def _most(place: int) -> int:

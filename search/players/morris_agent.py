@@ -34,7 +34,7 @@ from games.compile.specialise import cached_njit, specialise
 from games.game import FIRST, Game, State
 from games.jit import Int, njit
 from games.morris import Morris
-from games.morris.insight import look_of_blocker, look_of_own_mills, priority
+from games.morris.play import look_of_blocker, look_of_own_mills, priority
 from games.morris.rules import (
     MOVE,
     MOVER,

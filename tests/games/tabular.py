@@ -48,7 +48,7 @@ def optimum(env: Any, steps: int) -> float:
 def exact_values(game: TableGame) -> Values:
     """float64[steps + 1, states, actions]: by steps left, state and action what can be expected; of actions
     that are masked minus infinity."""
-    rows = game.outcomes()
+    rows = game.outcomes
     after, ends = rows[..., NEXT].astype(np.int64), rows[..., END]
     best = np.zeros(len(rows))
     found = np.zeros((game.steps + 1, *rows.shape[:2]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import games
-from games.battleship import Battleship, looks, rules
+from games.battleship import Battleship, rules
 from games.battleship.placements import placements_of
 from games.game import State
 from games.rng import new_stream
@@ -56,12 +56,12 @@ def test_lines_on_untried_cells_are_counted(spec: str) -> None:
     for game, state in positions(spec):
         for side in range(game.num_sides):
             cells = shot_at(state, side)
-            room = int(looks.lines_of(state, rules.CELLS + side * game.size**2))
-            for length in range(1, looks.LONGEST + 1):
+            room = int(rules.lines_of(state, rules.CELLS + side * game.size**2))
+            for length in range(1, rules.LONGEST + 1):
                 free = [
                     line for line in lines(game.size, length) if all(cells[r][c] & 15 == 0 for r, c in line)
                 ]
-                assert room >> (looks.COUNT_BITS * (length - 1)) & looks.COUNT == len(free)
+                assert room >> (rules.COUNT_BITS * (length - 1)) & rules.COUNT == len(free)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -88,13 +88,13 @@ def test_a_position_is_worth_what_a_practised_shooter_makes_of_it(spec: str) -> 
                 found = np.prod([np.minimum(1.0, grid / search) for search in searches], axis=0)
                 misses += float((1.0 - found).mean()) * max(searches)
             expected = min(untried, sum(left.values()) + misses)
-            assert looks.shots_to_come(state, side) == pytest.approx(expected, abs=1e-3)
+            assert rules.shots_to_come(state, side) == pytest.approx(expected, abs=1e-3)
 
 
 def test_what_is_to_come_is_a_return() -> None:
     alone = games.load(SPECS[0])
     state = start(alone, 1)
-    shots = looks.shots_to_come(state, 0)
+    shots = rules.shots_to_come(state, 0)
     assert 40 < shots < 55
     assert alone.calls.evaluate(state) == pytest.approx(1 - 2 * (shots - 17) / 83)
     alone.calls.play(state, 0)
@@ -148,14 +148,14 @@ def test_whose_hits_are_sunk_is_not_known_before_fleets_are_dealt() -> None:
     state = game.initial_state()
     game.play_text(state, ["a1", "hit", "b1", "hit", "c1", "sunk-destroyer"])
     # b1 may be the destroyer's other cell or not: c1 is out of play, a1 and b1 count as hits.
-    assert game.calls.priority(state, 99) < looks.HIT_WEIGHT <= game.calls.priority(state, 10)
+    assert game.calls.priority(state, 99) < rules.HIT_WEIGHT <= game.calls.priority(state, 10)
     state = game.initial_state()
     game.play_text(state, ["a1", "hit", "b1", "sunk-destroyer"])
-    assert game.calls.priority(state, 10) < looks.HIT_WEIGHT
+    assert game.calls.priority(state, 10) < rules.HIT_WEIGHT
 
 
 def test_lengths_are_those_of_the_placements() -> None:
     """What the two files say of the longest ship is what the options allow."""
-    longest = placements_of(12, (looks.LONGEST,), "any")
-    assert len(longest.first) == 2 * 12 * (12 - looks.LONGEST + 1)
-    assert looks.REACH == looks.LONGEST - 1
+    longest = placements_of(12, (rules.LONGEST,), "any")
+    assert len(longest.first) == 2 * 12 * (12 - rules.LONGEST + 1)
+    assert rules.REACH == rules.LONGEST - 1

@@ -12,8 +12,7 @@ import games
 from games import Game
 from games.compile.specialise import specialise
 from games.game import State
-from games.morris import insight
-from games.morris.insight import look_of_blocker, look_of_own_mills
+from games.morris.play import BLOCKS, CLOSES, NEEDED, look_of_blocker, look_of_own_mills
 from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from tests.games.common import JIT, SPECS, sample
 from tests.games.naive_morris import NaiveMorris
@@ -190,22 +189,22 @@ def _looks(game: Game, state: State) -> dict[str, float]:
 def test_closing_a_mill_comes_before_blocking_one_and_all_else_is_alike() -> None:
     game, state = _position(BOTH_THREATEN)
     looks = _looks(game, state)
-    assert (looks.pop("g7"), looks.pop("g1")) == (insight.CLOSES, insight.BLOCKS)
+    assert (looks.pop("g7"), looks.pop("g1")) == (CLOSES, BLOCKS)
     assert set(looks.values()) == {0.0}
 
 
 def test_stones_of_the_next_mill_are_removed_first() -> None:
     game, state = _position("www/.../.../....../..b/.../bb. wx 6 6 6")
-    assert _looks(game, state) == {"xa1": insight.NEEDED, "xd1": insight.NEEDED, "xe3": 0.0}
+    assert _looks(game, state) == {"xa1": NEEDED, "xd1": NEEDED, "xe3": 0.0}
 
 
 @pytest.mark.parametrize(
     ("text", "look"),
     [
-        (".b./b.b/.w./....../.../.../wwb w 0 0 20", insight.BLOCKS),
+        (".b./b.b/.w./....../.../.../wwb w 0 0 20", BLOCKS),
         ("b../b.b/.w./....../.../.../wwb w 0 0 20", 0.0),
-        ("b../b.b/.w./....../.../.../ww. w 0 0 20", insight.BLOCKS),
-        ("b../b.b/.w./....../.../.../ww. w 0 1 20", insight.BLOCKS),
+        ("b../b.b/.w./....../.../.../ww. w 0 0 20", BLOCKS),
+        ("b../b.b/.w./....../.../.../ww. w 0 1 20", BLOCKS),
     ],
     ids=["a stone beside it", "no stone that reaches it", "a stone that flies", "a stone in hand"],
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from games.game import Game, State
 from games.jit import source_of
-from games.morris.insight import priority
+from games.morris.play import priority
 from games.morris.rules import MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT
 from games.rng import Stream, below
 
