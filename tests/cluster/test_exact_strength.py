@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.strength.exact import POSITIONS, ByValues, ExactResult, Row, budgets_of, falling_fit
+from cluster.lab.strength.exact import POSITIONS, ByValues, Row, budgets_of, falling_fit
 from cluster.lab.strength.moves import MAX_POSITIONS, MOVES, Move, numbers_of
 from cluster.lab.strength.positions import KEEPING, SharpPosition, sharp_positions
 from cluster.lab.strength.request import Cell, StrengthRequest, searches_of
@@ -105,12 +105,19 @@ def test_a_loss_is_read_on_the_curve() -> None:
     assert budgets_of(budgets, curve, np.array([0.01])) == [np.inf]
 
 
-def judged(budgets: list[int], cell: Cell, tries: int = 1) -> ByValues:
-    """The judge of these sequential searches and of one parallel search."""
+def judged(
+    budgets: list[int],
+    cell: Cell,
+    positions: list[SharpPosition],
+    moves: list[dict[int, Move]],
+    tries: int = 1,
+) -> list[Row]:
+    """The rows of sequential searches with these budgets and of one parallel search, for invented moves."""
     request = StrengthRequest("tictactoe", "tree", (4,), (100,), seed=1, judge="exact", tries=tries)
     judge = ByValues(searches_of(request))
     judge.budgets, judge.cells = budgets, [cell]
-    return judge
+    judge.found, judge.moves = positions, moves
+    return judge.rows
 
 
 def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int = 4000) -> list[Row]:
@@ -121,8 +128,7 @@ def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int 
     def moves(share: float) -> dict[int, Move]:
         return {n: Move("bad" if hard[n] < share else "good", 0.001) for n in range(count)}
 
-    made = [moves(each) for each in (*share_lost.values(), share)]
-    return ExactResult(judged([*share_lost], cell), positions, made).rows
+    return judged([*share_lost], cell, positions, [moves(each) for each in (*share_lost.values(), share)])
 
 
 def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None:
@@ -204,9 +210,7 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
     lost = np.random.default_rng(2).random(count) < 0.4
     moves = {n: Move("bad" if lost[n % MAX_POSITIONS] else "good", 0.001) for n in numbers_of(count, tries)}
     cell = Cell(Spec("tree", {}), 4, 100, 400)
-    once, often = (
-        ExactResult(judged([400], cell, number), positions, [moves, moves]).rows[0] for number in (1, tries)
-    )
+    once, often = (judged([400], cell, positions, [moves, moves], number)[0] for number in (1, tries))
     assert once.loss.value == pytest.approx(often.loss.value)
     assert once.loss.interval == pytest.approx(often.loss.interval)
 

@@ -16,7 +16,7 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.lab.predict.costs import Costs
-from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames, GamesResult
+from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames
 from cluster.lab.strength.plots import plot_games
 from cluster.lab.strength.request import StrengthRequest, read_strategies, searches_of
 from cluster.matches.game import MatchWorker
@@ -26,7 +26,7 @@ from cluster.matches.standing import Standing
 from cluster.report.machine import provenance
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone
-from cluster.runtime.tasks import Executor, JobDone, JobLost
+from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
 from tests.cluster.test_match import CONTEXT, record_of
@@ -99,7 +99,7 @@ def test_scores_only_plays_no_curve() -> None:
     plan = plan_of("root,tree", (4,), scores_only=True)
     assert {meeting.kind for meeting in plan.meetings} == {TOTAL}
     plan.open(ExitStack(), None)
-    assert plan.result().fit is None
+    assert plan.fit is None
 
 
 def test_no_match_depends_on_which_others_are_played() -> None:
@@ -239,9 +239,10 @@ def test_the_report_is_written_as_json_csv_and_pictures(measured: tuple[Path, di
 
 def test_scores_are_drawn_by_lanes(tmp_path: Path) -> None:
     plan = plan_of("root,tree,leaf,tree:rounds=1,tree:rounds=2", (2, 4), total=320, scores_only=True)
-    standings = [Standing({k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}) for _ in plan.meetings]
+    games = {k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}
+    plan.played = [(meeting, Standing(games)) for meeting in plan.meetings]
     path = tmp_path / "scores.svg"
-    plot_games(GamesResult(plan, standings), path)
+    plot_games(plan, path)
     # Letters are drawn as outlines, each text below a comment that holds it.
     found, few = path.read_text(), "only 3 pairs a match: the intervals are wide and inaccurate"
     for word in ("lanes", "leaf", "tree:rounds=2", provenance(), f"Warning: {few}"):
@@ -304,19 +305,14 @@ def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]]
     plan = ByGames(searches_of(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), (8,), pairs=4)))
     executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
     try:
-        on_ray = play(plan, executor, tmp_path)
+        with ExitStack() as stack:
+            tournament = plan.open(stack, tmp_path)
+            executor.open(None)
+            drive(Jobset(tournament), executor)
     finally:
         executor.close()
     assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(on_ray.to_json()) == figures(answer)
-
-
-def play(plan: ByGames, executor: Executor, folder: Path) -> GamesResult:
-    with ExitStack() as stack:
-        tournament = plan.open(stack, folder)
-        executor.open(None)
-        drive(Jobset(tournament), executor)
-    return plan.result()
+    assert figures(plan.to_json()) == figures(answer)
 
 
 @pytest.mark.slow

@@ -71,6 +71,11 @@ class Figure:
         """The figure and its interval, multiplied."""
         return Figure(by * self.value, (by * self.interval[0], by * self.interval[1]))
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the value and both ends of the interval are."""
+        return all(map(math.isfinite, (self.value, *self.interval)))
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
