@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 import games
-from cluster.cli import run
 from cluster.lab.throughput.benchmark import OpenSpiel, Rates, benchmark, timed
 from cluster.lab.throughput.benchmark_report import tables
 from games.game import Game
@@ -91,10 +90,6 @@ def test_cut_playouts_are_rows_of_their_own() -> None:
     assert whole["mean_value"] == pytest.approx(-27.7 / 32, rel=0.05)
     assert short["playouts_per_s"] == whole["playouts_per_s"] > 0
     assert short["spread"]["playouts_per_s"] == [short["playouts_per_s"]] * 2
-
-
-def test_a_cut_is_a_whole_number_of_plies() -> None:
-    assert run(["benchmark", "tictactoe", "--cut", "-1"]) == 2
 
 
 @pytest.mark.slow

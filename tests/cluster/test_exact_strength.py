@@ -21,16 +21,14 @@ from games.analysis.table import judge_of
 from games.errors import InvalidInput
 from games.spec import Spec
 from search.players import player_of
-from tests.cluster.command import here
+from tests.cluster.command import answer, refused
 
 SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
-INLINE = ("--executor", "inline", "--no-progress", "--json")
+INLINE = ("--executor", "inline", "--no-progress")
 
 
 def measured(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    status, out, err = here(capsys, *SMALL, *INLINE, *more)
-    assert status == 0, err
-    found: dict[str, Any] = json.loads(out)
+    found: dict[str, Any] = answer(capsys, *SMALL, *INLINE, *more)
     return found
 
 
@@ -179,9 +177,7 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     assert without_times(again) == without_times(whole)
     for name in ("strength.json", "strength.csv", "strength.png"):
         assert (tmp_path / name).stat().st_size > 0
-    status, _, error = here(capsys, *SMALL, *INLINE, "--seed", "5", *out)
-    assert status == 2
-    assert "--out" in error
+    assert "--out" in refused(capsys, *SMALL, *INLINE, "--seed", "5", *out)
 
 
 @pytest.mark.slow
@@ -198,9 +194,7 @@ def test_more_tries_go_on_from_fewer(tmp_path: Path, capsys: pytest.CaptureFixtu
     # The first try is that of a measurement without the option; the kept positions are those that were found.
     assert without_times(measured(capsys, "--positions", "20", *out)) == without_times(once)
     (tmp_path / POSITIONS).write_text("[]\n")
-    status, _, error = here(capsys, *SMALL, *INLINE, *out)
-    assert status == 2
-    assert POSITIONS in error
+    assert POSITIONS in refused(capsys, *SMALL, *INLINE, *out)
 
 
 def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
@@ -234,32 +228,6 @@ def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "strength.svg").read_text().count("simulations a lane") == 2
 
 
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        (("--simulations", "8,16"), "--simulations"),
-        (("--simulations", "8,a"), "--simulations"),
-        (("--judge", "nobody"), "--judge"),
-        (("--judge", "exact", "--pairs", "3"), "--pairs"),
-        (("--judge", "exact", "--scores-only"), "--scores-only"),
-        (("--judge", "exact", "--positions", "0"), "--positions"),
-        (("--judge", "games", "--positions", "3"), "--positions"),
-        (("--hard", "3"), "--hard"),
-        (("--judge", "exact", "--hard", "0"), "--hard"),
-        (("--tries", "3"), "--tries"),
-        (("--judge", "exact", "--tries", "0"), "--tries"),
-        (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
-    ],
-)
-def test_wrong_options_are_named(
-    option: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, _, error = here(capsys, "strength", "tictactoe", *INLINE, *option)
-    assert status == 2
-    assert named in error
-    assert len(error.splitlines()) == 1
-
-
 def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = tmp_path / "net.py"
     net.write_text(
@@ -272,9 +240,3 @@ def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.
     options = ("--strategies", "leaf", "--options", f"evaluator={net},batch=1", "--positions", "5")
     found = measured(capsys, *options)
     assert [row["strategy"] for row in found["rows"]][-1] == "leaf"
-
-
-def test_a_game_that_nobody_knows_exactly_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, error = here(capsys, "strength", "gomoku", "--judge", "exact", *INLINE)
-    assert status == 2
-    assert "exact judge" in error
