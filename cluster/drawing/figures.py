@@ -238,17 +238,7 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
             kept.append(bold)
         if len(found) > MOST_NODES:
             raise _too_large("tree", len(found))
-    nodes = [
-        _node_of_solved(
-            graph,
-            graph.places[place],
-            level,
-            joined=player is not None
-            and graph.places[place].mover != player
-            and bool(graph.places[place].moves),
-        )
-        for place, level in found
-    ]
+    nodes = [_node_of_solved(graph, graph.places[place], level, player) for place, level in found]
     legend = _colours(graph)
     if player is not None:
         name = graph.solution.game.player_names[player]
@@ -263,7 +253,8 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
     return Figure(title, nodes, edges, legend, _rows(nodes, _moves(graph)))
 
 
-def _node_of_solved(graph: PositionGraph, place: Place, level: int, *, joined: bool = False) -> Node:
+def _node_of_solved(graph: PositionGraph, place: Place, level: int, player: int | None = None) -> Node:
+    """``player``: whose AND/OR tree it is in."""
     names = graph.solution.game.player_names
     text = place.text.removesuffix(f" {names[FIRST]}").removesuffix(f" {names[SECOND]}")
     winner = "draw" if place.value == 0 else names[FIRST if place.value > 0 else SECOND]
@@ -275,7 +266,7 @@ def _node_of_solved(graph: PositionGraph, place: Place, level: int, *, joined: b
         value=float(place.value),
         note=winner,
         level=level,
-        joined=joined,
+        joined=player is not None and place.mover != player and bool(place.moves),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
-from cluster.lab.strength.plots import plot
+from cluster.lab.strength.plots import plot_games, plot_losses
 from cluster.lab.strength.request import EXACT, StrengthRequest, searches_of
 from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
@@ -38,12 +38,11 @@ def run_strength(
 
     Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
-    is_exact = request.judge == EXACT
-    if is_exact and costs is not None:
+    if request.judge == EXACT and costs is not None:
         raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
     with launch(output) as started:
         searches = searches_of(request)
-        judge = ByValues(searches) if is_exact else ByGames(searches, costs)
+        judge = ByValues(searches) if request.judge == EXACT else ByGames(searches, costs)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)
         units = judge.open(started.stack, out, line)
         executor = None
@@ -52,7 +51,7 @@ def run_strength(
             executor = started.run_units(place, Jobset(units), judge.make_worker, progress)
         if output.json:
             ran: dict[str, Any] = {}
-            if not is_exact:
+            if isinstance(judge, ByGames):
                 ran = {"games_played": units.done, "games_retried": units.retried}
                 ran |= {"stopped_by": units.stopped_by, "executor": executor and executor.name}
             terminal.print_json(judge.to_json() | ran | {"workers": executor.num_workers if executor else 0})
@@ -66,6 +65,7 @@ def run_strength(
                 warn(text, output)
         if out is not None and judge.rows:
             value = judge.to_json() | {"measured_on": provenance()}
-            for path in write_files(out, "strength", value, judge.records(), partial(plot, judge), picture):
+            draw = partial(plot_games, judge) if isinstance(judge, ByGames) else partial(plot_losses, judge)
+            for path in write_files(out, "strength", value, judge.records(), draw, picture):
                 started.say(f"wrote {path}")
     return started.status

@@ -28,14 +28,6 @@ Points = Sequence[tuple[float, Figure | None]]
 """Figures by lanes or by simulations; those that are None or not finite are not drawn."""
 
 
-def plot(result: ByGames | ByValues, path: Path) -> None:
-    """Draw the result of either judge."""
-    if isinstance(result, ByValues):
-        plot_losses(result, path)
-    else:
-        plot_games(result, path)
-
-
 def plot_games(result: ByGames, path: Path) -> None:
     """Plot scores at equal totals by lanes; if there is a curve, also strength speedups and the curve."""
     rows, searches = result.rows, result.searches

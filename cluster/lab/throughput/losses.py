@@ -13,16 +13,8 @@ from pathlib import Path
 
 from cluster.system.processes import descendants
 
-WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE = (
-    "workers",
-    "coordinator",
-    "raylet",
-    "GCS",
-    "Ray's agents",
-    "everything else",
-    "idle",
-)
-PARTS = (WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE)
+PARTS = ("workers", "coordinator", "raylet", "GCS", "Ray's agents", "everything else", "idle")
+WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE = PARTS
 """The parts that time is divided into. OTHERS: kernel threads and all programs not listed."""
 _PROC = Path("/proc")
 _IDLE_COLUMNS = (3, 4)
