@@ -21,7 +21,7 @@ from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
 from cluster.lab.sources.table import OUTCOMES, Row, Table, names
 from cluster.lab.sources.units import Need, Store, need_of
-from cluster.matches.statistics import freeman_halton, holm
+from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
 from cluster.system.terminal import duration
@@ -133,8 +133,8 @@ class Verdict:
                     "source": float(each.source.value),
                     "source_number": each.source.number,
                     "ours": each.ours.value,
-                    "low": _finite(each.ours.low),
-                    "high": _finite(each.ours.high),
+                    "low": finite(each.ours.low),
+                    "high": finite(each.ours.high),
                     "unit": each.ours.unit,
                     "p": each.p,
                 }
@@ -271,10 +271,6 @@ def _exact(figures: Sequence[Comparison], number: int) -> float:
         for a in range(gap + 1)
         for b in range(gap + 1 - a)
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 class Left(NamedTuple):

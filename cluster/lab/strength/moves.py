@@ -106,11 +106,10 @@ class Moves(Units):
             for key, (context, cost) in enumerate(zip(contexts, simulations, strict=True))
             for task in self._units(key, context, cost / game.nominal_simulations_per_s)
         ]
-        self._left = len(self._tasks)
 
     @property
     def finished(self) -> bool:
-        return super().finished or not self._left
+        return super().finished or self._done == self.all
 
     @property
     def done(self) -> int:
@@ -128,7 +127,6 @@ class Moves(Units):
 
     def take(self, context: int, result: UnitDone) -> None:
         """Take the result of a unit."""
-        self._left -= 1
         self.moves[context] |= result.found
         self._done += len(result.found)
         moves = [[number, *move] for number, move in result.found.items()]
