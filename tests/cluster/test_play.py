@@ -206,15 +206,6 @@ def test_what_is_told_depends_on_the_answers_and_not_on_the_fleet() -> None:
 
 
 @pytest.mark.slow
-def test_the_opponent_sees_no_fleet_either() -> None:
-    spy = Peeks("spy")
-    Talk(SMALL_FLEET, "a1", "b2", opponent=spy)
-    assert spy.seen
-    for seen, _ in spy.seen:
-        assert not np.any(seen.state[battleship.CELLS : battleship.CELLS + 50] >> 4)
-
-
-@pytest.mark.slow
 def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None:
     talk = Talk(SMALL_FLEET, "a1", "undo", "back", "go 0", f"save {tmp_path / 'game'}")
     assert talk.text.count("moves reveal hidden information") == 3

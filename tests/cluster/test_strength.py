@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import time
 from contextlib import ExitStack
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.lab.predict.costs import Costs
 from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames
 from cluster.lab.strength.plots import plot_games
@@ -24,7 +22,6 @@ from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
 from cluster.matches.standing import Standing
 from cluster.report.machine import provenance
-from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone
 from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
@@ -35,9 +32,6 @@ INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
 LONG = 1000
 """Bytes of two games."""
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def plan_of(
@@ -258,23 +252,6 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
     assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
     err = refused(capsys, *arguments, costs_file(tmp_path, "tree"))
     assert "a file with the costs of root, tree, leaf" in err
-
-
-@pytest.mark.slow
-@compiled_only
-def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, found = measured
-    plan = ByGames(searches_of(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), (8,), pairs=4)))
-    executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
-    try:
-        with ExitStack() as stack:
-            tournament = plan.open(stack, tmp_path)
-            executor.open(None)
-            drive(Jobset(tournament), executor)
-    finally:
-        executor.close()
-    assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(plan.to_json()) == figures(found)
 
 
 @pytest.mark.slow
