@@ -20,6 +20,9 @@ from cluster.cli import run
 
 BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
 ROOT = Path(__file__).parents[2]
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:

@@ -25,14 +25,11 @@ from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
-from tests.cluster.command import answer, here, refused, start
+from tests.cluster.command import answer, compiled_only, here, refused, start
 from tests.cluster.match_players import make
 from tests.games.own_game import write
 
 INLINE = ("--executor", "inline")
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

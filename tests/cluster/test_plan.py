@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from contextlib import closing
@@ -25,13 +24,10 @@ from games import user_games
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.command import answer, refused, start
+from tests.cluster.command import answer, compiled_only, refused, start
 from tests.games.own_problem import optimum, write
 
 INLINE = ("--executor", "inline")
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 BEST_WAY = '''
 from games import PythonGame
 
