@@ -159,7 +159,7 @@ def predict(
     report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)
     if out is not None:
-        from cluster.lab.predict.report import write_prediction
+        from cluster.lab.predict.launch import write_prediction
 
         for path in write_prediction(found, out, drawn):
             report(f"wrote {path}")
@@ -168,7 +168,7 @@ def predict(
 
 def _show(found: Prediction, json_output: bool, colour: bool | None) -> None:
     """Print the prediction on standard output."""
-    from cluster.lab.predict.report import sentences, tables
+    from cluster.lab.predict.launch import sentences, tables
     from cluster.system.terminal import print_json, stdout_console
 
     if json_output:

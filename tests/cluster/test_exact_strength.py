@@ -12,8 +12,15 @@ import pytest
 
 import games
 from cluster.lab.strength.exact import POSITIONS, ByValues, Row, budgets_of, falling_fit
-from cluster.lab.strength.moves import MAX_POSITIONS, MOVES, Move, numbers_of
-from cluster.lab.strength.positions import KEEPING, SharpPosition, sharp_positions
+from cluster.lab.strength.moves import (
+    KEEPING,
+    MAX_POSITIONS,
+    MOVES,
+    Move,
+    SharpPosition,
+    numbers_of,
+    sharp_positions,
+)
 from cluster.lab.strength.request import Cell, StrengthRequest, searches_of
 from cluster.matches.game import ask
 from games.analysis.solving import solve

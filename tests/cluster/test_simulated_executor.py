@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.lab.predict.launch import Prediction
+from cluster.lab.predict.launch import Prediction, tables
 from cluster.lab.predict.prediction import (
     Check,
     NullWorker,
@@ -19,7 +19,6 @@ from cluster.lab.predict.prediction import (
     saturation,
     try_changes,
 )
-from cluster.lab.predict.report import tables
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import Session
 from games.errors import InvalidInput

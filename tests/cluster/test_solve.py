@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import games
-from cluster.drawing.figure import Figure
-from cluster.drawing.figures import figure_of_solved
+from cluster.drawing.figures import Figure, figure_of_solved
 from cluster.drawing.writers import write_text
 from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve

@@ -26,8 +26,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cluster.lab.strength.fit import Figure
-from cluster.lab.strength.moves import MAX_POSITIONS, Move, MoveContext, Moves, MoveWorker, numbers_of
-from cluster.lab.strength.positions import SharpPosition, sharp_positions
+from cluster.lab.strength.moves import (
+    MAX_POSITIONS,
+    Move,
+    MoveContext,
+    Moves,
+    MoveWorker,
+    SharpPosition,
+    numbers_of,
+    sharp_positions,
+)
 from cluster.lab.strength.request import Cell, Searches
 from cluster.report.table import Cell as TableCell
 from cluster.report.table import Table, count, left, number, percent, right, text
