@@ -96,7 +96,7 @@ class Prediction:
     def to_json(self) -> dict[str, Any]:
         """The prediction as an object of plain values."""
         return {
-            "costs": {strategy: costs.to_json() for strategy, costs in self.costs.items()},
+            "costs": {strategy: asdict(costs) for strategy, costs in self.costs.items()},
             "predicted": [asdict(row) for row in self.rows],
             "changes": [asdict(change) for change in self.changes],
             "measured": [asdict(row) for row in self.checks],

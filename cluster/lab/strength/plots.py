@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def plot_losses(result: ByValues, path: Path) -> None:
             _map(panel, name, rows, lanes)
     else:
         for place, (name, rows) in enumerate(groups.items()):
-            _draw(others[0], _speedups(rows), looks[name], place)
+            _draw(others[0], [(row.cell.lanes, row.strength) for row in rows], looks[name], place)
         _dress_speedups(others[0], lanes)
     title = f"What {span(lanes, 'lane')} are worth in {game_name(searches.game.spec)}, by exact values"
     save(figure, path, title, result.title)
@@ -116,19 +116,14 @@ def _map(panel: Any, name: str, rows: Sequence[MovesRow], lanes: Sequence[int]) 
             "marker": MARKERS[place % len(MARKERS)],
             "label": f"{counted(budget, 'simulation')} a lane",
         }
-        own = [row for row in rows if row.cell.lane_simulations == budget]
-        each = [(lanes, figure and figure.scaled(1 / lanes)) for lanes, figure in _speedups(own)]
+        own = [(row.cell.lanes, row.strength) for row in rows if row.cell.lane_simulations == budget]
+        each = [(lanes, figure and figure.scaled(1 / lanes)) for lanes, figure in own]
         _draw(panel, each, look, place)
     panel.axhline(1.0, linestyle=":", color=LEVEL)
     panel.set_title(name, fontsize=10)
     dress(panel, "lanes", "worth of a lane: strength speedup / lanes", lanes)
     panel.set_ylim(0.0, 1.5)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-
-
-def _speedups(rows: Iterable[MovesRow]) -> list[tuple[int, Figure | None]]:
-    """The strength speedups of parallel searches by lanes."""
-    return [(row.cell.lanes, row.strength) for row in rows]
 
 
 def _dress_speedups(panel: Any, lanes: Sequence[int]) -> None:
