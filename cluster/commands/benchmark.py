@@ -63,9 +63,8 @@ def benchmark(
     device that the evaluator uses. The leaves are different positions of random games.
     """
     import games as rules
-    from cluster.lab.throughput.benchmark import OpenSpiel
+    from cluster.lab.throughput.benchmark import OpenSpiel, print_rates
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
-    from cluster.lab.throughput.benchmark_report import print_rates
     from cluster.system.terminal import print_json, stdout_console
     from games.errors import InvalidInput
 

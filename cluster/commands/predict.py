@@ -111,7 +111,7 @@ def predict(
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
     from cluster.lab.predict.costs import FaultModel
-    from cluster.lab.predict.launch import PredictionPlan, run_prediction
+    from cluster.lab.predict.launch import PredictionPlan, run_prediction, write_prediction
     from cluster.lab.throughput.speedup import SECONDS
     from cluster.system.terminal import in_minutes
     from games.errors import InvalidInput, counted, in_words
@@ -155,8 +155,6 @@ def predict(
     report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)
     if out is not None:
-        from cluster.lab.predict.report import write_prediction
-
         for path in write_prediction(found, out, drawn):
             report(f"wrote {path}")
     _show(found, json_output, colour_wanted(no_color))
@@ -164,7 +162,7 @@ def predict(
 
 def _show(found: Prediction, json_output: bool, colour: bool | None) -> None:
     """Print the prediction on standard output."""
-    from cluster.lab.predict.report import sentences, tables
+    from cluster.lab.predict.launch import sentences, tables
     from cluster.system.terminal import print_json, stdout_console
 
     if json_output:

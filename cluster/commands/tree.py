@@ -12,7 +12,7 @@ from cluster.commands.options import OutputOptions, SearchPlace, option
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.drawing.figure import Figure
+    from cluster.drawing.figures import Figure
     from cluster.launch import Output
     from search.prepare import Search
     from search.result import SearchResult

@@ -1,4 +1,4 @@
-"""Figures of searches and of solved games.
+"""Figures of searches and of solved games: what a picture of a tree or graph shows, without coordinates.
 
 Of a search: the top of its tree, or the whole tree of minimax. Of a solved game: its graph, its tree, one
 player's AND/OR tree, and that player's strategy.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from cluster.drawing.figure import PLAYER_COLOURS, Edge, Figure, Node
 from cluster.system import terminal
 from games.analysis.position_graph import Place, PositionGraph
 from games.errors import InvalidInput, counted
@@ -25,6 +26,96 @@ LONGEST_SPEC = 60
 KINDS = ("graph", "tree", "and-or", "strategy")
 MOST_NODES = 1_500
 LONGEST_TEXT = 30
+PLAYER_COLOURS = {
+    "blue": "#2f7fd6",
+    "orange": "#e2731d",
+    "green": "#3f9a4f",
+    "purple": "#8a5bc7",
+    "red": "#c9404f",
+    "brown": "#8d6e4a",
+}
+"""The colours of players by name, in the order of the players; later ones have them again."""
+FIRST_COLOUR, SECOND_COLOUR, DRAW_COLOUR = PLAYER_COLOURS["blue"], PLAYER_COLOURS["orange"], "#8a8f99"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node and its appearance."""
+
+    text: str
+    """The text in the box; without text the box is small."""
+    title: str = ""
+    """The complete description, shown as a tooltip."""
+    player: int | None = None
+    """Who moves: FIRST has square boxes, SECOND round ones, CHANCE pointed ones; None: nobody, a thin box."""
+    value: float | None = None
+    """Value for the first player in [-1, 1], shown as colour; None: no colour."""
+    tint: int | None = None
+    """Instead of a value: the player whose colour the box has, where there are more than two."""
+    note: str = ""
+    """A small second line of text."""
+    level: int = 0
+    """Distance from the root in edges."""
+    faint: bool = False
+    """Whether the node is drawn faintly: it was cut, or never reached."""
+    joined: bool = False
+    """Whether an arc joins the outgoing edges, which marks an AND node."""
+
+    @property
+    def paint(self) -> tuple[str, float] | None:
+        """The colour of the box and its opacity, which grows with the absolute value; None: no colour."""
+        if self.tint is not None:
+            return [*PLAYER_COLOURS.values()][self.tint % len(PLAYER_COLOURS)], 0.3
+        if self.value is None:
+            return None
+        colour = FIRST_COLOUR if self.value > 0 else SECOND_COLOUR if self.value < 0 else DRAW_COLOUR
+        return colour, 0.12 + 0.48 * min(1.0, abs(self.value))
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge to a lower node. ``source`` and ``target`` are indices into `Figure.nodes`."""
+
+    source: int
+    target: int
+    text: str = ""
+    weight: float = 0.0
+    """Thickness of the line, in [0, 1]."""
+    bold: bool = False
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture: nodes, of which the first is the root, and edges."""
+
+    title: str
+    nodes: list[Node]
+    edges: list[Edge]
+    legend: list[str] = field(default_factory=list)
+    """Lines of text under the picture."""
+    rows: list[str] = field(default_factory=list)
+    """Labels of the levels; empty: no labels."""
+    sideways: bool = False
+    """Whether the root is on the left instead of on top."""
+
+    @cached_property
+    def below(self) -> list[list[int]]:
+        """For each node, the indices in `edges` of its outgoing edges."""
+        below: list[list[int]] = [[] for _ in self.nodes]
+        for number, edge in enumerate(self.edges):
+            below[edge.source].append(number)
+        return below
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether every node except the root has one incoming edge, from a node of the next higher level that
+        precedes it in `nodes`."""
+        targets = sorted(edge.target for edge in self.edges)
+        return targets == list(range(1, len(self.nodes))) and all(
+            edge.source < edge.target and self.nodes[edge.target].level == self.nodes[edge.source].level + 1
+            for edge in self.edges
+        )
 
 
 def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
@@ -238,17 +329,7 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
             kept.append(bold)
         if len(found) > MOST_NODES:
             raise _too_large("tree", len(found))
-    nodes = [
-        _node_of_solved(
-            graph,
-            graph.places[place],
-            level,
-            joined=player is not None
-            and graph.places[place].mover != player
-            and bool(graph.places[place].moves),
-        )
-        for place, level in found
-    ]
+    nodes = [_node_of_solved(graph, graph.places[place], level, player) for place, level in found]
     legend = _colours(graph)
     if player is not None:
         name = graph.solution.game.player_names[player]
@@ -263,7 +344,8 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
     return Figure(title, nodes, edges, legend, _rows(nodes, _moves(graph)))
 
 
-def _node_of_solved(graph: PositionGraph, place: Place, level: int, *, joined: bool = False) -> Node:
+def _node_of_solved(graph: PositionGraph, place: Place, level: int, player: int | None = None) -> Node:
+    """``player``: whose AND/OR tree it is in."""
     names = graph.solution.game.player_names
     text = place.text.removesuffix(f" {names[FIRST]}").removesuffix(f" {names[SECOND]}")
     winner = "draw" if place.value == 0 else names[FIRST if place.value > 0 else SECOND]
@@ -275,7 +357,7 @@ def _node_of_solved(graph: PositionGraph, place: Place, level: int, *, joined: b
         value=float(place.value),
         note=winner,
         level=level,
-        joined=joined,
+        joined=player is not None and place.mover != player and bool(place.moves),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,7 @@ def in_short(match: Match) -> list[str]:
     if match.context.seats > 2:
         return [played, f"A won {share_text(match.shares())}"]
     standing = match.standing()
-    parts = [played, f"A {_short(standing.all)}"]
+    parts = [played, "A +{} ={} -{}".format(*astuple(standing.all))]
     if standing.pairs:
         parts.append(f"Elo {elo_text(standing)}")
     if match.sprt is not None:
@@ -343,10 +343,6 @@ def _margin(standing: Standing, points: int) -> str:
 def _scores(standing: Standing) -> str:
     counts = pentanomial(standing.pair_scores)
     return ", ".join(f"{name}: {n}" for name, n in zip(("0", "1/4", "1/2", "3/4", "1"), counts, strict=True))
-
-
-def _short(tally: Tally) -> str:
-    return f"+{tally.wins} ={tally.draws} -{tally.losses}"
 
 
 def _named(tally: Tally) -> str:

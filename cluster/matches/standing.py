@@ -11,6 +11,7 @@ from cluster.matches.record import Effort, GameRecord
 from cluster.matches.statistics import (
     Interval,
     elo_of,
+    finite,
     mean,
     pentanomial,
     score_interval,
@@ -202,15 +203,15 @@ class Standing(PlayedGames):
             "first_player": asdict(self.first_player),
             "score": self.score,
             "score_interval": list(self.score_interval),
-            "elo": _finite(self.elo),
-            "elo_interval": [_finite(low), _finite(high)],
+            "elo": finite(self.elo),
+            "elo_interval": [finite(low), finite(high)],
             "pairs": asdict(self.pair_tally)
             | {
                 "scores": dict(
                     zip(("0", "0.25", "0.5", "0.75", "1"), pentanomial(self.pair_scores), strict=True)
                 ),
                 "mean_margin": summed * points,
-                "margin_error": _finite(error * points),
+                "margin_error": finite(error * points),
             },
             **self._lengths_json(),
         }
@@ -292,7 +293,3 @@ class Shares(PlayedGames):
 def _scores(record: GameRecord) -> tuple[float, ...]:
     assert record.scores is not None
     return record.scores
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None

@@ -63,6 +63,11 @@ def score_of(elo: float) -> float:
     return float(1 / (1 + 10 ** (-elo / 400)))
 
 
+def finite(value: float) -> float | None:
+    """The value as JSON has it: None if it is infinite or not a number."""
+    return value if math.isfinite(value) else None
+
+
 def mean(values: Sequence[float]) -> float:
     """The mean of scores; 1/2 without values."""
     return sum(values) / len(values) if values else 0.5

@@ -257,9 +257,6 @@ def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
     if mean is None or len(values) < 2:
         return None
     if all(value in (0.0, 1.0) for value in values):
-        low, high = wilson(int(sum(values)), len(values))
-        return (low, high)
+        return wilson(int(sum(values)), len(values))
     half = student_95(len(values) - 1) * standard_error(values)
-    if half == 0.0:
-        return None
-    return (mean - half, mean + half)
+    return (mean - half, mean + half) if half else None

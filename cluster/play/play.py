@@ -84,7 +84,8 @@ class Play:
         self._start = record.start_state(game)
         self._moves: list[str] = []
         self._codes: list[int] = []
-        self._ply = 0
+        self.ply = 0
+        """Number of moves before the position shown."""
         self.state: State = self._start.copy()
         for move in record.moves:
             self._play(move)
@@ -93,12 +94,8 @@ class Play:
 
     @property
     def position(self) -> Position:
-        last = self._codes[self._ply - 1] if self._ply else None
-        return Position(self.game, self.state, tuple(self._moves[: self._ply]), last)
-
-    @property
-    def ply(self) -> int:
-        return self._ply
+        last = self._codes[self.ply - 1] if self.ply else None
+        return Position(self.game, self.state, tuple(self._moves[: self.ply]), last)
 
     @property
     def plies(self) -> int:
@@ -108,7 +105,7 @@ class Play:
     @property
     def behind(self) -> bool:
         """Whether the position shown is not the last one."""
-        return self._ply < len(self._moves)
+        return self.ply < len(self._moves)
 
     @property
     def over(self) -> bool:
@@ -194,7 +191,7 @@ class Play:
         if self.over or self.behind:
             return None
         if self.mover == CHANCE:
-            outcome = drawn(self.game, self.state, seed_of(self.seed, DICE_STREAM, self._ply))
+            outcome = drawn(self.game, self.state, seed_of(self.seed, DICE_STREAM, self.ply))
             return self.game.format_move(self.state, outcome)
         legal = self.game.legal_moves(self.state)
         return self.game.format_move(self.state, legal[0]) if len(legal) == 1 else None
@@ -215,8 +212,8 @@ class Play:
         """
         if self.mover == CHANCE:
             raise InvalidInput("hint", "hint", "a position in which a player moves; here chance does")
-        past = self._codes[: self._ply] if self._record.start is None else None
-        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply), past)
+        past = self._codes[: self.ply] if self._record.start is None else None
+        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self.ply), past)
 
     def resign(self) -> None:
         """Let the side to move resign. Raises InvalidInput unless somebody else wins by that."""
@@ -231,7 +228,7 @@ class Play:
         """Take back the last move chosen by a person and all moves after it. Raises InvalidInput."""
         self._check_hidden("undo")
         state, last = self._start.copy(), None
-        for ply, move in enumerate(self._moves[: self._ply]):
+        for ply, move in enumerate(self._moves[: self.ply]):
             chosen = len(self.game.legal_moves(state)) > 1
             if chosen and int(self.game.calls.current_player(state)) in self.humans:
                 last = ply
@@ -245,19 +242,19 @@ class Play:
         """Show the position after ``ply`` moves. Raises InvalidInput (field ``ply``)."""
         if not 0 <= ply <= len(self._moves):
             raise InvalidInput("ply", ply, f"a whole number from 0 to {len(self._moves)}")
-        if ply != self._ply:
+        if ply != self.ply:
             self._check_hidden("ply")
         self.state = self._start.copy()
         self.game.play_text(self.state, self._moves[:ply])
-        self._ply = ply
+        self.ply = ply
 
     def go_on(self) -> None:
         """Continue the game from the position shown; all later moves are deleted."""
         if not self.behind:
             return
         if self.game.hidden_information:
-            raise InvalidInput("moves", self._moves[self._ply], SEEN)
-        del self._moves[self._ply :], self._codes[self._ply :]
+            raise InvalidInput("moves", self._moves[self.ply], SEEN)
+        del self._moves[self.ply :], self._codes[self.ply :]
         self.resigned = None
 
     def _scores(self) -> tuple[float, ...] | None:
@@ -275,4 +272,4 @@ class Play:
         self._codes += self.game.play_text(self.state, [move])
         # In the game's own notation, which may differ from the text that was typed.
         self._moves.append(self.game.format_move(before, self._codes[-1]))
-        self._ply += 1
+        self.ply += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -11,6 +12,7 @@ import sys
 import termios
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,9 @@ from cluster.cli import run
 
 BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
 ROOT = Path(__file__).parents[2]
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -46,6 +51,21 @@ def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     captured = capsys.readouterr()
     errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
     return status, captured.out, errors
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """What the command prints as JSON."""
+    status, out, err = here(capsys, *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line with which the command refuses its arguments."""
+    status, out, err = here(capsys, *arguments)
+    assert (status, out) == (2, ""), err
+    assert err.startswith("banyan: error: ") and err.count("\n") == 1, err
+    return err
 
 
 def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tuple[int, str]:

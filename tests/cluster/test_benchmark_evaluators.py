@@ -12,7 +12,7 @@ import pytest
 import games
 from cluster.lab.throughput.evaluations import benchmark_evaluators, different_positions
 from search.evaluator import load_evaluator, source_of_evaluator
-from tests.cluster.command import here, on_terminal
+from tests.cluster.command import here, on_terminal, refused
 from tests.cluster.test_benchmark import Clock
 from tests.search.test_async_evaluator import WAITING
 from tests.search.test_evaluator import BODY, HASHED
@@ -122,41 +122,10 @@ def test_a_table_fits_a_terminal(tmp_path: Path) -> None:
     assert "highest of repeats (2, interleaved, 0.001 s each)" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "accepted"),
-    [
-        (("tictactoe", "--batches", "8"), "--batches: '8'", "nothing without --evaluator"),
-        (("--evaluator", HASHED), "GAME: None", "a game that the evaluator knows"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", "8,0"), "--batches: '8,0'", "at least 1"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", ""), "--batches: ''", "at least 1"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", "65537"), "--batches: 65537", "to 65536"),
-        (("grundy:pile=5", "--evaluator", HASHED, "--batches", "5"), "--batches: 5", "at most 4 with grundy"),
-        (("tictactoe", "--evaluator", HASHED, "--repeats", "0"), "--repeats: 0", "from 1"),
-        (("tictactoe", "--evaluator", HASHED, "--cut", "3"), "--cut: [3]", "nothing with --evaluator"),
-        (("tictactoe", "--evaluator", "./nowhere.py"), "--evaluator: './nowhere.py'", "can be read"),
-        (("tictactoe", "--evaluator", __file__), f"--evaluator: {__file__!r}", "with one subclass of"),
-        (("tictactoe", "--evaluator", f"{HASHED}:a=1"), "--evaluator option: 'a'", "shift, kind"),
-        (("battleship", "--evaluator", HASHED), f"--evaluator: {HASHED!r}", "where something is hidden"),
-    ],
-    ids=lambda value: None,
-)
-def test_wrong_input_is_one_line(
-    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "benchmark", *SMALL, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("banyan: error: ")
-    assert err.count("\n") == 1
-    assert named in err
-    assert accepted in err
-
-
 def test_a_game_that_the_evaluator_does_not_know_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "net.py"
     path.write_text(BODY.format("np.zeros(B), np.zeros((B, 4))"))
-    status, out, err = here(capsys, "benchmark", "tictactoe", "--evaluator", str(path), *SMALL)
-    assert (status, out) == (2, "")
-    assert "--evaluator" in err
-    assert "policies with a number for move code" in err
+    err = refused(capsys, "benchmark", "tictactoe", "--evaluator", str(path), *SMALL)
+    assert "--evaluator" in err and "policies with a number for move code" in err

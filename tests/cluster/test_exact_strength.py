@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.strength.exact import POSITIONS, ByValues, ExactResult, Row, budgets_of, falling_fit
-from cluster.lab.strength.moves import MAX_POSITIONS, MOVES, Move, numbers_of
-from cluster.lab.strength.positions import KEEPING, SharpPosition, sharp_positions
+from cluster.lab.strength.exact import POSITIONS, ByValues, Row, budgets_of, falling_fit
+from cluster.lab.strength.moves import (
+    KEEPING,
+    MAX_POSITIONS,
+    MOVES,
+    Move,
+    SharpPosition,
+    numbers_of,
+    sharp_positions,
+)
 from cluster.lab.strength.request import Cell, StrengthRequest, searches_of
 from cluster.matches.game import ask
 from games.analysis.solving import solve
@@ -21,16 +28,14 @@ from games.analysis.table import judge_of
 from games.errors import InvalidInput
 from games.spec import Spec
 from search.players import player_of
-from tests.cluster.command import here
+from tests.cluster.command import answer, refused
 
 SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
-INLINE = ("--executor", "inline", "--no-progress", "--json")
+INLINE = ("--executor", "inline", "--no-progress")
 
 
 def measured(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    status, out, err = here(capsys, *SMALL, *INLINE, *more)
-    assert status == 0, err
-    found: dict[str, Any] = json.loads(out)
+    found: dict[str, Any] = answer(capsys, *SMALL, *INLINE, *more)
     return found
 
 
@@ -105,12 +110,19 @@ def test_a_loss_is_read_on_the_curve() -> None:
     assert budgets_of(budgets, curve, np.array([0.01])) == [np.inf]
 
 
-def judged(budgets: list[int], cell: Cell, tries: int = 1) -> ByValues:
-    """The judge of these sequential searches and of one parallel search."""
+def judged(
+    budgets: list[int],
+    cell: Cell,
+    positions: list[SharpPosition],
+    moves: list[dict[int, Move]],
+    tries: int = 1,
+) -> list[Row]:
+    """The rows of sequential searches with these budgets and of one parallel search, for invented moves."""
     request = StrengthRequest("tictactoe", "tree", (4,), (100,), seed=1, judge="exact", tries=tries)
     judge = ByValues(searches_of(request))
     judge.budgets, judge.cells = budgets, [cell]
-    return judge
+    judge.found, judge.moves = positions, moves
+    return judge.rows
 
 
 def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int = 4000) -> list[Row]:
@@ -121,8 +133,7 @@ def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int 
     def moves(share: float) -> dict[int, Move]:
         return {n: Move("bad" if hard[n] < share else "good", 0.001) for n in range(count)}
 
-    made = [moves(each) for each in (*share_lost.values(), share)]
-    return ExactResult(judged([*share_lost], cell), positions, made).rows
+    return judged([*share_lost], cell, positions, [moves(each) for each in (*share_lost.values(), share)])
 
 
 def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None:
@@ -173,9 +184,7 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     assert without_times(again) == without_times(whole)
     for name in ("strength.json", "strength.csv", "strength.png"):
         assert (tmp_path / name).stat().st_size > 0
-    status, _, error = here(capsys, *SMALL, *INLINE, "--seed", "5", *out)
-    assert status == 2
-    assert "--out" in error
+    assert "--out" in refused(capsys, *SMALL, *INLINE, "--seed", "5", *out)
 
 
 @pytest.mark.slow
@@ -192,9 +201,7 @@ def test_more_tries_go_on_from_fewer(tmp_path: Path, capsys: pytest.CaptureFixtu
     # The first try is that of a measurement without the option; the kept positions are those that were found.
     assert without_times(measured(capsys, "--positions", "20", *out)) == without_times(once)
     (tmp_path / POSITIONS).write_text("[]\n")
-    status, _, error = here(capsys, *SMALL, *INLINE, *out)
-    assert status == 2
-    assert POSITIONS in error
+    assert POSITIONS in refused(capsys, *SMALL, *INLINE, *out)
 
 
 def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
@@ -204,9 +211,7 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
     lost = np.random.default_rng(2).random(count) < 0.4
     moves = {n: Move("bad" if lost[n % MAX_POSITIONS] else "good", 0.001) for n in numbers_of(count, tries)}
     cell = Cell(Spec("tree", {}), 4, 100, 400)
-    once, often = (
-        ExactResult(judged([400], cell, number), positions, [moves, moves]).rows[0] for number in (1, tries)
-    )
+    once, often = (judged([400], cell, positions, [moves, moves], number)[0] for number in (1, tries))
     assert once.loss.value == pytest.approx(often.loss.value)
     assert once.loss.interval == pytest.approx(often.loss.interval)
 
@@ -230,32 +235,6 @@ def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "strength.svg").read_text().count("simulations a lane") == 2
 
 
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        (("--simulations", "8,16"), "--simulations"),
-        (("--simulations", "8,a"), "--simulations"),
-        (("--judge", "nobody"), "--judge"),
-        (("--judge", "exact", "--pairs", "3"), "--pairs"),
-        (("--judge", "exact", "--scores-only"), "--scores-only"),
-        (("--judge", "exact", "--positions", "0"), "--positions"),
-        (("--judge", "games", "--positions", "3"), "--positions"),
-        (("--hard", "3"), "--hard"),
-        (("--judge", "exact", "--hard", "0"), "--hard"),
-        (("--tries", "3"), "--tries"),
-        (("--judge", "exact", "--tries", "0"), "--tries"),
-        (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
-    ],
-)
-def test_wrong_options_are_named(
-    option: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, _, error = here(capsys, "strength", "tictactoe", *INLINE, *option)
-    assert status == 2
-    assert named in error
-    assert len(error.splitlines()) == 1
-
-
 def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = tmp_path / "net.py"
     net.write_text(
@@ -268,9 +247,3 @@ def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.
     options = ("--strategies", "leaf", "--options", f"evaluator={net},batch=1", "--positions", "5")
     found = measured(capsys, *options)
     assert [row["strategy"] for row in found["rows"]][-1] == "leaf"
-
-
-def test_a_game_that_nobody_knows_exactly_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, error = here(capsys, "strength", "gomoku", "--judge", "exact", *INLINE)
-    assert status == 2
-    assert "exact judge" in error

@@ -9,22 +9,20 @@ import pytest
 
 from cluster.lab.sources.report import HOW, PAGE
 from cluster.lab.sources.table import names
-from tests.cluster.command import ROOT, banyan, here
+from tests.cluster.command import ROOT, answer, banyan, here
 
 INLINE = ("--executor", "inline", "--no-progress")
 
 
 @pytest.mark.slow
 def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
-    assert status == 0
-    rows = {row["table"]: row for row in json.loads(out)}
+    rows = {row["table"]: row for row in answer(capsys, "experiment", "--out", str(tmp_path))}
     assert rows["002/2"]["quick"]["done"] == 0
     assert rows["002/11"]["full"]["units"] == 1500
     assert rows["002/11"]["full"]["cpu_s"] > rows["002/11"]["quick"]["cpu_s"] > 60
     here(capsys, "experiment", "002/2", "--out", str(tmp_path), *INLINE)
-    _, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
-    row = next(row for row in json.loads(out) if row["table"] == "002/2")
+    listed = answer(capsys, "experiment", "--out", str(tmp_path))
+    row = next(row for row in listed if row["table"] == "002/2")
     assert row["quick"]["done"] == row["quick"]["units"] > 0
     _, out, _ = here(capsys, "experiment", "--out", str(tmp_path))
     assert "002/2" in out
@@ -72,26 +70,3 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
     status, kept, err = here(capsys, *asked, "--executor", "inline", *folders)
     assert "not in the report: claims; banyan experiment claims --report FILE.md writes them" in err
     assert json.loads(kept) == first
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("002/99",), "TABLE: '002/99' is not accepted; expected one of"),
-        (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or full"),
-        (("002/2", "--report", "r.pdf"), "--report: 'r.pdf' is not accepted"),
-        (("002/2", "--report", "nowhere/r.md"), "a file in an existing folder"),
-        (("002/2", "--report", "OUT/r.md"), "a file beside which pictures is a folder"),
-        (("002/2", "--seed", "-1"), "--seed: -1 is not accepted"),
-        (("002/2", "--workers", "0", "--out", "OUT"), "--workers: '0' is not accepted"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    arguments: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "pictures").touch()
-    status, out, err = here(capsys, "experiment", *(part.replace("OUT", str(tmp_path)) for part in arguments))
-    assert status == 2
-    assert says in err
-    assert err.count("\n") == 1
-    assert out == ""

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from cluster.lab.predict.launch import Prediction
+from cluster.lab.predict.launch import Prediction, write_prediction
 from cluster.lab.predict.prediction import Predicted
-from cluster.lab.predict.report import write_prediction
 from cluster.report.plot_frame import dress, game_name, label_rates, new_figure, save
 from cluster.system.terminal import span
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 
 import pytest
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.lab.predict.launch import Prediction
+from cluster.lab.predict.launch import Prediction, tables
 from cluster.lab.predict.prediction import (
     Check,
     NullWorker,
@@ -19,7 +19,6 @@ from cluster.lab.predict.prediction import (
     saturation,
     try_changes,
 )
-from cluster.lab.predict.report import tables
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
@@ -182,8 +181,8 @@ def _printed(shown: list[Table]) -> str:
 
 
 def test_costs_are_read_as_they_were_written() -> None:
-    assert Costs.from_json(FREE.to_json()) == FREE
+    assert Costs.from_json(asdict(FREE)) == FREE
     with pytest.raises(InvalidInput, match="send_s"):
-        Costs.from_json({**FREE.to_json(), "send_s": -1.0})
+        Costs.from_json({**asdict(FREE), "send_s": -1.0})
     with pytest.raises(InvalidInput, match="costs"):
         Costs.from_json({"send_s": 1.0})

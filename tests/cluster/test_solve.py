@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 import games
-from cluster.drawing.figure import Figure
-from cluster.drawing.figures import figure_of_solved
+from cluster.drawing.figures import Figure, figure_of_solved
 from cluster.drawing.writers import write_text
 from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.game import FIRST, SECOND
-from tests.cluster.command import ROOT, here
+from tests.cluster.command import ROOT, answer, here, refused
 
 SEVEN = "grundy:pile=7"
-
-
-def solved(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, "solve", *arguments, "--json")
-    assert status == 0, err
-    answer = json.loads(out)
-    assert isinstance(answer, dict)
-    return answer
 
 
 def graph_of(spec: str) -> PositionGraph:
@@ -45,12 +34,12 @@ def edges_of(figure: Figure, *, bold: bool) -> set[tuple[str, str]]:
 
 def test_a_pile_of_seven_is_lost_by_whoever_begins(capsys: pytest.CaptureFixture[str]) -> None:
     """The numbers of the article on two-player games, figures 1, 3 and 6."""
-    answer = solved(capsys, SEVEN)
-    assert (answer["winner"], answer["value"], answer["plies"]) == ("second", -1, 4)
-    assert (answer["positions"], answer["graph"]["moves"]) == (14, 17)
-    assert answer["tree"] == {"nodes": 24, "levels": [1, 3, 6, 7, 6, 1], "leaves": 7}
-    assert answer["first_wins"] + answer["second_wins"] == 14
-    assert [(child["move"], child["value"]) for child in answer["children"]] == [
+    found = answer(capsys, "solve", SEVEN)
+    assert (found["winner"], found["value"], found["plies"]) == ("second", -1, 4)
+    assert (found["positions"], found["graph"]["moves"]) == (14, 17)
+    assert found["tree"] == {"nodes": 24, "levels": [1, 3, 6, 7, 6, 1], "leaves": 7}
+    assert found["first_wins"] + found["second_wins"] == 14
+    assert [(child["move"], child["value"]) for child in found["children"]] == [
         ("7-1+6", -1),
         ("7-2+5", -1),
         ("7-3+4", -1),
@@ -64,19 +53,19 @@ def test_a_pile_of_seven_is_lost_by_whoever_begins(capsys: pytest.CaptureFixture
 def test_the_winning_replies_to_each_split_of_seven(
     capsys: pytest.CaptureFixture[str], moves: str, replies: set[str]
 ) -> None:
-    answer = solved(capsys, SEVEN, "--moves", moves)
-    assert (answer["winner"], answer["value"], answer["to_move"]) == ("second", 1, "second")
-    assert set(answer["best_moves"]) == replies
-    assert [child["value"] for child in answer["children"]] == sorted(
-        (child["value"] for child in answer["children"]), reverse=True
+    found = answer(capsys, "solve", SEVEN, "--moves", moves)
+    assert (found["winner"], found["value"], found["to_move"]) == ("second", 1, "second")
+    assert set(found["best_moves"]) == replies
+    assert [child["value"] for child in found["children"]] == sorted(
+        (child["value"] for child in found["children"]), reverse=True
     )
 
 
 def test_tic_tac_toe_is_a_draw(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = solved(capsys, "tictactoe")
-    assert (answer["winner"], answer["value"], answer["plies"]) == (None, 0, None)
-    assert (answer["positions"], len(answer["best_moves"])) == (5478, 9)
-    assert (answer["tree"]["nodes"], answer["tree"]["leaves"]) == (549_946, 255_168)
+    found = answer(capsys, "solve", "tictactoe")
+    assert (found["winner"], found["value"], found["plies"]) == (None, 0, None)
+    assert (found["positions"], len(found["best_moves"])) == (5478, 9)
+    assert (found["tree"]["nodes"], found["tree"]["leaves"]) == (549_946, 255_168)
     status, out, _ = here(capsys, "solve", "tictactoe", "--moves", "a1 b1 a2 b2")
     assert status == 0
     assert re.search(r"value +x wins in 1 ply\n", out)
@@ -85,38 +74,11 @@ def test_tic_tac_toe_is_a_draw(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_a_game_whose_positions_come_again_has_no_tree(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = solved(capsys, "morris:variant=three", "--no-progress")
-    assert answer["tree"] is None
-    assert answer["graph"]["moves"] > answer["positions"]
-    status, _, err = here(capsys, "solve", "morris:variant=three", "--draw", "tree")
-    assert (status, "--draw: 'tree'" in err, "can repeat" in err) == (2, True, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (("gomoku",), ("GAME", "tictactoe, grundy")),
-        (("battleship",), ("GAME", "pack and unpack")),
-        (
-            ("tictactoe", "--max-positions", "5000"),
-            ("--max-positions: 5000", "the number of reachable positions"),
-        ),
-        (("tictactoe", "--max-positions", "0"), ("--max-positions: 0", "at least 1")),
-        (("tictactoe", "--out", "x.png"), ("--out: 'x.png'", ".svg, .dot, .txt")),
-        (("tictactoe", "--draw", "tree"), ("--draw: 'tree'", "at most 1,500 nodes")),
-        (("tictactoe", "--draw", "cake"), ("--draw: 'cake'", "graph or tree")),
-        ((SEVEN, "--side", "third", "--draw", "and-or"), ("--side: 'third'", "first or second")),
-        ((SEVEN, "--side", "first", "--draw", "strategy"), ("--side: 'first'", "loses against best play")),
-        (("grundy:pile=3", "--moves", "3-1+2"), ("--moves: '3-1+2'", "not over")),
-    ],
-)
-def test_what_cannot_be_solved_is_said(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], parts: tuple[str, ...]
-) -> None:
-    status, out, err = here(capsys, "solve", *arguments, "--no-progress")
-    assert (status, out) == (2, "")
-    assert len(err.splitlines()) == 1
-    assert all(part in err for part in parts)
+    found = answer(capsys, "solve", "morris:variant=three", "--no-progress")
+    assert found["tree"] is None
+    assert found["graph"]["moves"] > found["positions"]
+    err = refused(capsys, "solve", "morris:variant=three", "--draw", "tree")
+    assert "--draw: 'tree'" in err and "can repeat" in err
 
 
 def test_the_graph_and_the_tree_of_seven() -> None:
@@ -154,7 +116,7 @@ def test_the_second_player_has_an_answer_to_each_split_and_the_first_has_none() 
 def test_figure_4_who_moves_needs_one_good_branch(
     capsys: pytest.CaptureFixture[str], tree: str, winner: str
 ) -> None:
-    assert solved(capsys, f"explicit:{tree}")["winner"] == winner
+    assert answer(capsys, "solve", f"explicit:{tree}")["winner"] == winner
 
 
 FIGURE_10 = (

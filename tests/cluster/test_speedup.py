@@ -42,16 +42,11 @@ from cluster.system.processes import descendants, num_cores
 from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.command import start
+from tests.cluster.command import compiled_only, start
 from tests.cluster.test_metrics import documented
 from tests.waiting import eventually
 
-pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-    ),
-    pytest.mark.slow,
-]
+pytestmark = [compiled_only, pytest.mark.slow]
 
 # Long enough for rates within a factor of two; by itself, leaf has short jobs here, which Ray carries slowly.
 SIMULATIONS = 1_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 from contextlib import ExitStack
 from dataclasses import fields
@@ -13,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.lab.predict.costs import Costs
-from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames, GamesResult
+from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames
 from cluster.lab.strength.plots import plot_games
 from cluster.lab.strength.request import StrengthRequest, read_strategies, searches_of
 from cluster.matches.game import MatchWorker
@@ -23,11 +21,10 @@ from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
 from cluster.matches.standing import Standing
 from cluster.report.machine import provenance
-from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone
-from cluster.runtime.tasks import Executor, JobDone, JobLost
+from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
-from tests.cluster.command import here, start
+from tests.cluster.command import answer, here, refused, start
 from tests.cluster.test_match import CONTEXT, record_of
 from tests.waiting import eventually
 
@@ -35,9 +32,6 @@ INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
 LONG = 1000
 """Bytes of two games."""
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def plan_of(
@@ -99,7 +93,7 @@ def test_scores_only_plays_no_curve() -> None:
     plan = plan_of("root,tree", (4,), scores_only=True)
     assert {meeting.kind for meeting in plan.meetings} == {TOTAL}
     plan.open(ExitStack(), None)
-    assert plan.result().fit is None
+    assert plan.fit is None
 
 
 def test_no_match_depends_on_which_others_are_played() -> None:
@@ -122,42 +116,6 @@ def test_options_of_one_strategy_and_of_all() -> None:
     plan = plan_of("tree:rounds=8,solver=no", (4,), options="c=0.5", scores_only=True)
     parallel = "strategy=tree,lanes=4,simulations=200,c=0.5,rounds=8,solver=no"
     assert played(plan, TOTAL) == [(parallel, "simulations=200,c=0.5")]
-
-
-WRONG = [
-    (("--strategies", "wood"), "--strategies: 'wood'", "root, tree, leaf"),
-    (("--strategies", "tree,tree"), "--strategies: 'tree,tree'", "each strategy once"),
-    (("--strategies", "tree:lanes=3"), "--strategies: 'lanes'", "but strategy, lanes"),
-    (("--strategies", "tree:speed=3"), "--strategies: 'speed'", "simulations, seconds"),
-    (("--strategies", "tree:rounds=0"), "--strategies rounds: 0", "a whole number from 1"),
-    (("--strategies", ""), "--strategies: ''", "name:key=value"),
-    (("--options", "c=much"), "--options c: 'much'", "a number"),
-    (("--options", "seconds=1"), "--options: 'seconds'", "but strategy, lanes"),
-    (("--options", "c"), "--options: 'uct:c'", "key=value"),
-    (("--lanes", "4,x"), "--lanes: '4,x'", "whole numbers of at least 1"),
-    (("--lanes", "0"), "--lanes: '0'", "whole numbers of at least 1"),
-    (("--lanes", "70000"), "--lanes: 70000", "to 65536"),
-    (("--lanes", "1", "--strategies", "root"), "--lanes: 1", "more than one lane"),
-    (("--simulations", "0"), "--simulations: '0'", "at least 1"),
-    (("--simulations", "1000000000000"), "--simulations: 1000000000000", "from 1 to"),
-    (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
-    (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
-    (("--pairs", "0"), "--pairs: 0", "from 1 to"),
-    (("--total-pairs", "0"), "--total-pairs: 0", "from 1 to"),
-    (("--seed", "-1"), "--seed: -1", "from 0 to"),
-    (("--opening-plies", "99"), "--opening-plies: 99", "from 0 to"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "named", "accepted"), WRONG, ids=lambda value: None)
-def test_what_is_wrong_is_said_in_one_line(
-    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "strength", "tictactoe", *arguments, *INLINE)
-    assert (status, out) == (2, ""), err
-    assert named in err
-    assert accepted in err
-    assert err.count("\n") == 1
 
 
 def test_a_tournament_plays_the_first_pair_of_every_match_first() -> None:
@@ -191,10 +149,10 @@ def sizes(folder: Path) -> list[int]:
     return [path.stat().st_size for path in (folder / "games").glob("*/games.txt")]
 
 
-def figures(answer: dict[str, Any]) -> dict[str, Any]:
+def figures(said: dict[str, Any]) -> dict[str, Any]:
     """All that does not depend on the clock, or on what ran before."""
-    rows = [{k: v for k, v in row.items() if not k.startswith("throughput")} for row in answer["rows"]]
-    return {name: answer[name] for name in ("curve", "matches", "misfit", "pairs", "seed")} | {"rows": rows}
+    rows = [{k: v for k, v in row.items() if not k.startswith("throughput")} for row in said["rows"]]
+    return {name: said[name] for name in ("curve", "matches", "misfit", "pairs", "seed")} | {"rows": rows}
 
 
 @pytest.fixture(scope="module")
@@ -209,39 +167,40 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 @pytest.mark.slow
 def test_a_measurement_says_all_that_was_asked(measured: tuple[Path, dict[str, Any]]) -> None:
-    _, answer = measured
-    assert [(row["strategy"], row["lanes"]) for row in answer["rows"]] == [
+    _, found = measured
+    assert [(row["strategy"], row["lanes"]) for row in found["rows"]] == [
         (strategy, lanes) for strategy in ("root", "tree", "leaf") for lanes in (1, 4)
     ]
-    for row in answer["rows"]:
+    for row in found["rows"]:
         low, high = row["strength_speedup_interval"]
         assert low <= row["strength_speedup"]
         assert high is None or row["strength_speedup"] <= high
         if row["lanes"] == 4:
             assert row["equal_lane_pairs"] == row["equal_total_pairs"] == 4
             assert row["throughput_speedup_at_most"] > 0
-    assert answer["rows"][0]["strength_speedup_interval"] == [1, 1]
-    assert [point["simulations"] for point in answer["curve"]] == [8, 16, 32, 64]
-    assert answer["curve"][0]["elo"] == 0
-    assert answer["games_played"] == 2 * 4 * len(answer["matches"])
+    assert found["rows"][0]["strength_speedup_interval"] == [1, 1]
+    assert [point["simulations"] for point in found["curve"]] == [8, 16, 32, 64]
+    assert found["curve"][0]["elo"] == 0
+    assert found["games_played"] == 2 * 4 * len(found["matches"])
 
 
 @pytest.mark.slow
 def test_the_report_is_written_as_json_csv_and_pictures(measured: tuple[Path, dict[str, Any]]) -> None:
-    folder, answer = measured
-    assert figures(json.loads((folder / "strength.json").read_text())) == figures(answer)
+    folder, found = measured
+    assert figures(json.loads((folder / "strength.json").read_text())) == figures(found)
     with (folder / "strength.csv").open() as file:
         lines = list(csv.DictReader(file))
-    assert [line["strategy"] for line in lines] == [row["strategy"] for row in answer["rows"]]
-    assert float(lines[-1]["equal_total_low"]) == answer["rows"][-1]["equal_total_interval"][0]
+    assert [line["strategy"] for line in lines] == [row["strategy"] for row in found["rows"]]
+    assert float(lines[-1]["equal_total_low"]) == found["rows"][-1]["equal_total_interval"][0]
     assert (folder / "strength.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_scores_are_drawn_by_lanes(tmp_path: Path) -> None:
     plan = plan_of("root,tree,leaf,tree:rounds=1,tree:rounds=2", (2, 4), total=320, scores_only=True)
-    standings = [Standing({k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}) for _ in plan.meetings]
+    games = {k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}
+    plan.played = [(meeting, Standing(games)) for meeting in plan.meetings]
     path = tmp_path / "scores.svg"
-    plot_games(GamesResult(plan, standings), path)
+    plot_games(plan, path)
     # Letters are drawn as outlines, each text below a comment that holds it.
     found, few = path.read_text(), "only 3 pairs a match: the intervals are wide and inaccurate"
     for word in ("lanes", "leaf", "tree:rounds=2", provenance(), f"Warning: {few}"):
@@ -282,41 +241,17 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
     measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
-    arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
+    arguments = (*SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]), "--costs")
     found = []
     for others in ({}, {"absorb_s": 8e-4}):
-        status, out, err = here(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
-        assert status == 0, err
-        rows = {(row["strategy"], row["lanes"]): row for row in json.loads(out)["rows"]}
+        said = answer(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
+        rows = {(row["strategy"], row["lanes"]): row for row in said["rows"]}
         found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
     assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
     assert found[0]["root", 1] == found[1]["root", 1] == 1
     assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
-    status, _, err = here(capsys, *arguments, costs_file(tmp_path, "tree"))
-    assert status == 2
+    err = refused(capsys, *arguments, costs_file(tmp_path, "tree"))
     assert "a file with the costs of root, tree, leaf" in err
-
-
-@pytest.mark.slow
-@compiled_only
-def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, answer = measured
-    plan = ByGames(searches_of(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), (8,), pairs=4)))
-    executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
-    try:
-        on_ray = play(plan, executor, tmp_path)
-    finally:
-        executor.close()
-    assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(on_ray.to_json()) == figures(answer)
-
-
-def play(plan: ByGames, executor: Executor, folder: Path) -> GamesResult:
-    with ExitStack() as stack:
-        tournament = plan.open(stack, folder)
-        executor.open(None)
-        drive(Jobset(tournament), executor)
-    return plan.result()
 
 
 @pytest.mark.slow
@@ -327,9 +262,9 @@ def test_a_measurement_that_was_broken_off_goes_on(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder, answer = measured
-    arguments = (*SMALL, *INLINE, "--json", "--out", str(tmp_path))
-    with start(*arguments, "--pairs", "2000") as process:
+    folder, whole = measured
+    arguments = (*SMALL, *INLINE, "--out", str(tmp_path))
+    with start(*arguments, "--pairs", "2000", "--json") as process:
         try:
             eventually(lambda: process.poll() is not None or min(sizes(tmp_path), default=0) >= LONG)
             assert process.poll() is None
@@ -341,17 +276,15 @@ def test_a_measurement_that_was_broken_off_goes_on(
         assert process.returncode == 130, err
         assert json.loads(out)["stopped_by"] == "cancelled"
         assert json.loads(out)["rows"][1]["equal_total_pairs"] >= 1
-    status, out, err = here(capsys, *arguments, "--pairs", "4")
-    assert status == 0, err
+    again = answer(capsys, *arguments, "--pairs", "4")
     assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(json.loads(out)) == figures(answer)
+    assert figures(again) == figures(whole)
 
 
 def test_another_measurement_does_not_go_into_its_folder(
     measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, _, err = here(capsys, *SMALL, "--seed", "1", *INLINE, "--out", str(measured[0]))
-    assert status == 2
+    err = refused(capsys, *SMALL, "--seed", "1", *INLINE, "--out", str(measured[0]))
     assert "in there seed is" in err
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +113,7 @@ def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() ->
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     """A game with few leaves in a job has no more jobs than others."""
     costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01).to_json()}))
+    costs.write_text(json.dumps({"leaf": asdict(replace(FREE, simulation_s=0.02, job_cpu_share=0.01))}))
     request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
     plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, FaultModel(), costs, None)
     found = run_prediction(plan, lambda line: None).rows
@@ -136,7 +136,7 @@ def test_costs_of_the_shortest_jobs_are_measured_with_some_thousands_of_them() -
 @pytest.mark.slow
 def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"tree": FREE.to_json()}))
+    costs.write_text(json.dumps({"tree": asdict(FREE)}))
     request = SearchRequest(game="gomoku", lanes=FEW_LANES)
     plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, FaultModel(), costs, None)
     (row,) = run_prediction(plan, lambda line: None).rows
@@ -185,7 +185,7 @@ def test_what_messages_cost_follows_their_size() -> None:
     assert larger.absorb_s == pytest.approx(1.2e-3)
     assert (larger.round_s, larger.publish_s, larger.fetch_s) == pytest.approx((3e-3, 4e-3, 7e-3))
     assert MESSAGES.with_messages(MESSAGES.increment_rows, MESSAGES.snapshot_bytes) == MESSAGES
-    assert min(MESSAGES.with_messages(0.0, 0.0).to_json().values()) >= 0.0
+    assert min(asdict(MESSAGES.with_messages(0.0, 0.0)).values()) >= 0.0
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_what_a_row_costs_is_not_taken_from_chance(rows: float, absorb_s: float,
 
 def test_costs_have_a_link() -> None:
     with pytest.raises(InvalidInput, match="link_bytes_per_s"):
-        Costs.from_json(FREE.to_json() | {"link_bytes_per_s": 0.0})
+        Costs.from_json(asdict(FREE) | {"link_bytes_per_s": 0.0})
 
 
 def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
@@ -240,7 +240,7 @@ def test_snapshots_travel_from_machine_to_machine() -> None:
 
 def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"root": FREE.to_json()}))
+    costs.write_text(json.dumps({"root": asdict(FREE)}))
     request = SearchRequest(game="gomoku", lanes=16, simulations=16_000)
     plan = PredictionPlan(request, ["root"], [1, 2, 4, 8, 16], [], 1, FaultModel(), costs, None, 1e-9)
     lines: list[str] = []

@@ -257,14 +257,16 @@ def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
     send_s, receive_s = _time_burst(executor)
     there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
     further = crowd.jobs - crowd.calls
-    turn_s = max(0.0, call_s - send_s - receive_s)
-    beside_call_s = max(0.0, ran.process_s - ran.thread_s) / ran.calls
-    own_s = max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s))
-    call_job_s = own_s / further if further else 0.0
-    worker_call_s = max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls
-    latency_s = max(0.0, there_and_back_s - call_s)
-    values = (turn_s, send_s, receive_s, beside_call_s, call_job_s, worker_call_s, latency_s)
-    return dict(zip(CALLS, values, strict=True))
+    beyond_calls_s = max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s))
+    return {
+        "turn_s": max(0.0, call_s - send_s - receive_s),
+        "send_s": send_s,
+        "receive_s": receive_s,
+        "beside_call_s": max(0.0, ran.process_s - ran.thread_s) / ran.calls,
+        "call_job_s": beyond_calls_s / further if further else 0.0,
+        "worker_call_s": max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
+        "latency_s": max(0.0, there_and_back_s - call_s),
+    }
 
 
 def _time_burst(executor: RayExecutor) -> tuple[float, float]:

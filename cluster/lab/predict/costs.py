@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from games.errors import InvalidInput
 from games.user_games import read_text
@@ -92,13 +91,9 @@ class Costs:
             fetch_s=max(0.0, self.fetch_s + more_bytes * self.fetch_byte_s),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The costs as an object of plain values."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: object) -> Costs:
-        """The costs from the output of `to_json`. Raises InvalidInput (costs) for any other value."""
+        """The costs from their fields. Raises InvalidInput (costs) for any other value."""
         names = {field.name for field in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise InvalidInput("costs", data, "an object with " + ", ".join(sorted(names)))
@@ -141,7 +136,7 @@ def write_costs(costs: Mapping[str, Costs], path: Path) -> None:
     """Write costs by strategy. Raises InvalidInput (save_costs) if the file cannot be written."""
     try:
         path.write_text(
-            json.dumps({strategy: each.to_json() for strategy, each in costs.items()}, indent=2) + "\n"
+            json.dumps({strategy: asdict(each) for strategy, each in costs.items()}, indent=2) + "\n"
         )
     except OSError as error:
         raise InvalidInput(

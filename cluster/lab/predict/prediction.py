@@ -324,27 +324,11 @@ def open_null(request: SearchRequest) -> Search:
     plan = plan_search(request, game)
     request = with_exploration(request, game)
     root_state = game.initial_state()
-    context = Context(
-        search_id="null",
-        request=request,
-        game=game.spec,
-        game_source=None,
-        root_state=root_state,
-        hidden=request.hidden_information if game.hidden_information else "",
-        exploration_scale=1.0,
-        tree_slots=4,
-        report_visits=2,
-    )
+    hidden = request.hidden_information if game.hidden_information else ""
+    # No scale is measured; an arena of four nodes, and counts from two visits on.
+    context = Context("null", request, game.spec, None, root_state, hidden, 1.0, 4, 2)
     engine = engine_of(game)
-    setup = Setup(
-        context=context,
-        engine=engine,
-        params=params_of(context),
-        plan=plan,
-        tree=engine.new_tree(2),
-        mover=0,
-        num_legal=1,
-    )
+    setup = Setup(context, engine, params_of(context), plan, engine.new_tree(2), mover=0, num_legal=1)
     return Search(request, game, root_state, context, plan, _CLASSES[request.strategy](setup))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from cluster.lab.predict.costs import Costs
+from cluster.lab.throughput.losses import name_and_ticks
 from cluster.runtime.session import Session
 from search.coordinator import Coordinator
 from search.job import Context, Job, JobResult, RoundJob
@@ -223,9 +225,6 @@ def cpu_seconds(pids: Sequence[int]) -> float:
     """CPU seconds that processes of this machine have used; 0 without /proc."""
     ticks = 0
     for pid in pids:
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
+        with contextlib.suppress(OSError):
+            ticks += name_and_ticks(Path(f"/proc/{pid}"), descendants=False)[1]
     return ticks / _TICKS_PER_S

@@ -98,7 +98,6 @@ def every_line(arguments: Arguments) -> Found:
     """Results of a player against all moves of its opponent, on both sides, in a game without chance.
 
     Each seed is a separate player, which always makes one and the same move in a position.
-
     """
     game = games.load(arguments["game"])
     player = player_of(arguments["a"], game)

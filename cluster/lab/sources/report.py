@@ -248,7 +248,8 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
-        letters = dict(zip([each for each in reasons if each not in shared], _letters(), strict=False))
+        names_of = (a + b for a in ("", *ascii_lowercase) for b in ascii_lowercase)
+        letters = dict(zip([each for each in reasons if each not in shared], names_of, strict=False))
         for ours in (False, True):
             if rows := result.rows(ours):
                 if ours and len(rows) < len(result.verdicts):
@@ -362,8 +363,3 @@ def _outcome(each: Verdict) -> str:
     p = "p<0.001" if p and (each.p or 0) < 0.001 else p
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))
-
-
-def _letters() -> Iterator[str]:
-    yield from ascii_lowercase
-    yield from (a + b for a in ascii_lowercase for b in ascii_lowercase)

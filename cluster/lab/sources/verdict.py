@@ -21,7 +21,7 @@ from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
 from cluster.lab.sources.table import OUTCOMES, Row, Table, names
 from cluster.lab.sources.units import Need, Store, need_of
-from cluster.matches.statistics import freeman_halton, holm
+from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
 from cluster.system.terminal import duration
@@ -133,8 +133,8 @@ class Verdict:
                     "source": float(each.source.value),
                     "source_number": each.source.number,
                     "ours": each.ours.value,
-                    "low": _finite(each.ours.low),
-                    "high": _finite(each.ours.high),
+                    "low": finite(each.ours.low),
+                    "high": finite(each.ours.high),
                     "unit": each.ours.unit,
                     "p": each.p,
                 }
@@ -273,10 +273,6 @@ def _exact(figures: Sequence[Comparison], number: int) -> float:
     )
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 class Left(NamedTuple):
     """How much of some tables is done and left."""
 
@@ -314,48 +310,44 @@ class Laboratory(Units):
         """Reasons of failed needs, by their keys in `contexts`."""
         self.spent_s = 0.0
         """CPU seconds of the units of this run that are done."""
-        self._store = store
-        self._places: dict[str, int] = {}
+        self._done, self._store = 0, store
         self._costs: dict[int, float] = {}
         """CPU seconds of a unit as tables state them, by key in `contexts`; of single counts, 0 otherwise."""
-        self._refused: dict[tuple[str, int], str] = {}
-        """By table name and row index, why a row has no need."""
-        self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
+        places: dict[str, int] = {}
+        self._of_rows = {
+            (table.name, number): self._needed(row, seed, places)
+            for table in self.tables
+            for number, row in enumerate(table.rows_at[scale])
+        }
         """By table name and row index: the key in `contexts`, and the row's own need, which may have fewer
-        units."""
-        for table in self.tables:
-            for number, row in enumerate(table.rows_at[scale]):
-                self._add(table.name, number, row, seed)
+        units; or why a row has no need."""
         self.kept = {place: store.read(need) for place, need in self.contexts.items()}
         """The stored units of all needs."""
-        self._left = {place: len(self.kept[place].missing(need)) for place, need in self.contexts.items()}
-        self.units = sum(self._left.values())
+        self.units = len(self.missing())
         """Number of units of this run."""
 
-    def _add(self, table: str, number: int, row: Row, seed: int) -> None:
+    def _needed(self, row: Row, seed: int, places: dict[str, int]) -> tuple[int, Need] | str:
         if row.measure not in measures():
             raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
         try:
             need = need_of(row, seed)
         except InvalidInput as error:
-            text = f"{error.field} {error.value} is not accepted: expected {error.accepted}"
-            self._refused[table, number] = text
-            return
-        place = self._places.setdefault(need.key, len(self._places))
+            return f"{error.field} {error.value} is not accepted: expected {error.accepted}"
+        place = places.setdefault(need.key, len(places))
         if place not in self.contexts or self.contexts[place].units < need.units:
             self.contexts[place] = need
-        self._of_rows[table, number] = place, need
         if row.cpu_s is not None or need.units == 1:
             self._costs[place] = row.cpu_s or 0.0
+        return place, need
 
     @property
     def done(self) -> int:
         """Number of finished units of this run."""
-        return self.units - sum(self._left.values())
+        return self._done
 
     @property
     def finished(self) -> bool:
-        return super().finished or not any(self._left.values())
+        return super().finished or self._done == self.units
 
     def missing(self) -> list[Task]:
         """Tasks of missing units, in the order of needs. Units are never bundled: their durations differ."""
@@ -368,7 +360,7 @@ class Laboratory(Units):
     def take(self, context: int, result: UnitDone) -> None:
         """Store the result of a unit."""
         found, cpu_s = result.found
-        self._left[context] -= 1
+        self._done += 1
         self.kept[context].units[result.index] = found
         self.kept[context].cpu_s += cpu_s
         self.spent_s += cpu_s
@@ -376,7 +368,7 @@ class Laboratory(Units):
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
         """Note that a unit raised, or its result could not be sent: its need has failed."""
-        self._left[context] -= 1
+        self._done += 1
         self.failures.setdefault(context, error)
 
     def give_up(self, context: int, index: int, reason: str) -> None:
@@ -385,7 +377,8 @@ class Laboratory(Units):
 
     def is_whole(self, table: str) -> bool:
         """Whether each need of a table is done or has failed."""
-        return not any(self._left[place] for place in self._needs_of(table) - self.failures.keys())
+        places = self._needs_of(table) - self.failures.keys()
+        return not any(self.kept[place].missing(self.contexts[place]) for place in places)
 
     def left(self, tables: Collection[str] = ()) -> Left:
         """What is done and left of some tables, or of all; units that rows share count once."""
@@ -401,16 +394,19 @@ class Laboratory(Units):
         return Left(units - sum(missing.values()), units, cpu_s, complete)
 
     def _needs_of(self, name: str) -> set[int]:
-        return {place for (table, _), (place, _) in self._of_rows.items() if table == name}
+        needed = (each for (table, _), each in self._of_rows.items() if table == name)
+        return {each[0] for each in needed if not isinstance(each, str)}
 
     def result(self, name: str) -> TableResult:
         """The verdicts of a table. Rows with missing units count as not run."""
         table = next(table for table in self.tables if table.name == name)
         verdicts = []
         for number, row in enumerate(table.rows_at[self.scale]):
-            measured, failure = None, self._refused.get((name, number), "")
-            if not failure:
-                place, need = self._of_rows[name, number]
+            needed, measured = self._of_rows[name, number], None
+            if isinstance(needed, str):
+                failure = needed
+            else:
+                place, need = needed
                 missing = self.kept[place].missing(need)
                 lost = counted(len(missing), "unit is missing", "units are missing") if missing else ""
                 failure = self.failures.get(place, lost)

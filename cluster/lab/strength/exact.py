@@ -26,8 +26,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cluster.lab.strength.fit import Figure
-from cluster.lab.strength.moves import MAX_POSITIONS, Move, MoveContext, Moves, MoveWorker, numbers_of
-from cluster.lab.strength.positions import SharpPosition, sharp_positions
+from cluster.lab.strength.moves import (
+    MAX_POSITIONS,
+    Move,
+    MoveContext,
+    Moves,
+    MoveWorker,
+    SharpPosition,
+    numbers_of,
+    sharp_positions,
+)
 from cluster.lab.strength.request import Cell, Searches
 from cluster.report.table import Cell as TableCell
 from cluster.report.table import Table, count, left, number, percent, right, text
@@ -58,6 +66,38 @@ HARD = "Hard positions: a sequential search with {} simulations has lost somethi
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Row:
+    """One player's results."""
+
+    cell: Cell
+    kept: Figure
+    """Share of positions in which the move keeps the value."""
+    loss: Figure
+    """Mean loss of a move: 1 is a draw instead of a win, or a loss instead of a draw."""
+    beside_total: Figure | None
+    """A parallel search's mean loss minus that of the sequential one with all its simulations."""
+    strength: Figure | None
+    """A parallel search's strength speedup; inf or 0 beyond the curve."""
+    cpu_ms: float
+    """Mean CPU time of a move in milliseconds."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as flat JSON, which is also a line of CSV; infinite values are null."""
+        flat = self.cell.to_json() | {"cpu_ms": round(self.cpu_ms, 3)}
+        figures = {
+            "kept": self.kept,
+            "loss": self.loss,
+            "loss_beside_total": self.beside_total,
+            "strength_speedup": self.strength,
+        }
+        for name, figure in figures.items():
+            values = (math.nan,) * 3 if figure is None else (figure.value, *figure.interval)
+            for part, value in zip((name, f"{name}_low", f"{name}_high"), values, strict=True):
+                flat[part] = round(value, 6) if math.isfinite(value) else None
+        return flat
+
+
 class ByValues:
     """The judge: lets all searches move in the same positions."""
 
@@ -82,10 +122,16 @@ class ByValues:
         self.cells = [cell for cell in searches.cells if not cell.is_sequential]
         self.budgets = sorted({*searches.ladder, *(cell.total_simulations for cell in self.cells)})
         """Simulations of the sequential searches; the totals of all cells are among them."""
-        self.specs = [searches.player(math.log2(budget))[0] for budget in self.budgets]
-        """Player specs: of the budgets, then of the cells."""
-        self.specs += [searches.player(cell.name, cell)[0] for cell in self.cells]
-        self._found: list[SharpPosition] = []
+        self.specs = [searches.player(cell)[0] for cell in self.players]
+        self.found: list[SharpPosition] = []
+        """The positions."""
+        self.moves: Sequence[Mapping[int, Move]] = ()
+        """By number, of each player."""
+
+    @property
+    def players(self) -> list[Cell]:
+        """All searches: the sequential ones by budget, then the parallel ones in their order."""
+        return [*map(Cell.sequential, self.budgets), *self.cells]
 
     def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> Moves:
         """The moves, without those in the folder ``out``, in which all are kept; it is closed with the stack.
@@ -102,15 +148,16 @@ class ByValues:
             "options": request.options if request.hard else None,
         }
         kept = stack.enter_context(Kept(out, "exact.json", identity, "measurement"))
-        self._found = kept.read(POSITIONS, SharpPosition.of_json)[: self.positions]
-        if len(self._found) < self.positions:
-            self._found = self._find(line)
-            kept.replace(POSITIONS, (each.to_json() for each in self._found))
-        texts = tuple(position.text for position in self._found)
+        self.found = kept.read(POSITIONS, SharpPosition.of_json)[: self.positions]
+        if len(self.found) < self.positions:
+            self.found = self._find(line)
+            kept.replace(POSITIONS, (each.to_json() for each in self.found))
+        texts = tuple(position.text for position in self.found)
         contexts = [MoveContext(game.spec, source, spec, texts, request.seed) for spec in self.specs]
-        simulations = (*self.budgets, *(cell.total_simulations for cell in self.cells))
-        self.moves = Moves(contexts, simulations, game, kept, self.tries)
-        return self.moves
+        simulations = [cell.total_simulations for cell in self.players]
+        self._units = Moves(contexts, simulations, game, kept, self.tries)
+        self.moves = self._units.moves
+        return self._units
 
     def _find(self, line: StatusLine) -> list[SharpPosition]:
         """The positions; shows the making of the judge's table and the search for positions."""
@@ -131,134 +178,61 @@ class ByValues:
         def found(number: int) -> None:
             show(number, f"{terminal.count(number)} of {counted(self.positions, 'position')} found")
 
-        short = None if request.hard is None else self.searches.player(math.log2(request.hard))[1]
+        short = None if request.hard is None else self.searches.player(Cell.sequential(request.hard))[1]
         with line:
             judge = judge_of(game, solving)
             return sharp_positions(game, judge, self.positions, request.seed, found, short)
 
     def in_short(self) -> list[str]:
         """The progress of a measurement in a few words."""
-        return [f"{terminal.count(self.moves.done)} of {counted(self.moves.all, 'move')}"]
+        return [f"{terminal.count(self._units.done)} of {counted(self._units.all, 'move')}"]
 
-    def run_json(self, executor: str | None) -> dict[str, Any]:
-        """How a measurement ran, as JSON: nothing of interest."""
-        return {}
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The positions that count: those in which all players have made all tries."""
+        done = [all(n in each for each in self.moves) for n in numbers_of(len(self.found), self.tries)]
+        by_position = np.reshape(done, (self.tries, len(self.found))).all(axis=0)
+        return [int(n) for n in np.flatnonzero(by_position)]
 
-    def result(self) -> ExactResult:
-        """What the moves made so far say."""
-        return ExactResult(self, self._found, self.moves.moves)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One player's results."""
-
-    cell: Cell | None
-    """The parallel search; None for a sequential one."""
-    simulations: int
-    kept: Figure
-    """Share of positions in which the move keeps the value."""
-    loss: Figure
-    """Mean loss of a move: 1 is a draw instead of a win, or a loss instead of a draw."""
-    beside_total: Figure | None
-    """A parallel search's mean loss minus that of the sequential one with all its simulations."""
-    strength: Figure | None
-    """A parallel search's strength speedup; inf or 0 beyond the curve."""
-    cpu_ms: float
-    """Mean CPU time of a move in milliseconds."""
-
-    @property
-    def search(self) -> str:
-        """The strategy in words."""
-        return "sequential" if self.cell is None else str(self.cell.strategy)
-
-    def to_json(self) -> dict[str, Any]:
-        """The row as flat JSON, which is also a line of CSV; infinite values are null."""
-        flat: dict[str, Any] = {
-            "strategy": self.search,
-            "lanes": 1 if self.cell is None else self.cell.lanes,
-            "simulations_per_lane": self.simulations if self.cell is None else self.cell.lane_simulations,
-            "total_simulations": self.simulations,
-            "cpu_ms": round(self.cpu_ms, 3),
-        }
-        figures = {
-            "kept": self.kept,
-            "loss": self.loss,
-            "loss_beside_total": self.beside_total,
-            "strength_speedup": self.strength,
-        }
-        for name, figure in figures.items():
-            values = (math.nan,) * 3 if figure is None else (figure.value, *figure.interval)
-            for part, value in zip((name, f"{name}_low", f"{name}_high"), values, strict=True):
-                flat[part] = round(value, 6) if math.isfinite(value) else None
-        return flat
-
-
-class ExactResult:
-    """The results of players that moved in the same positions."""
-
-    def __init__(
-        self, plan: ByValues, positions: Sequence[SharpPosition], moves: Sequence[Mapping[int, Move]]
-    ) -> None:
-        """``moves``: by number, of each player: of the plan's budgets, then of its cells.
-
-        Only positions count in which all players have made all tries.
-        """
-        tries = plan.tries
-        done = [all(n in each for each in moves) for n in numbers_of(len(positions), tries)]
-        by_position = np.reshape(done, (tries, len(positions))).all(axis=0)
-        self.plan = plan
-        self.numbers = [int(n) for n in np.flatnonzero(by_position)]
-        """The positions that count."""
-        self._positions, self._moves = positions, moves
-        rng = np.random.default_rng(plan.searches.request.seed)
-        drawn = rng.integers(0, max(1, len(self.numbers)), (SAMPLES, len(self.numbers)))
-        counts = [np.bincount(each, minlength=len(self.numbers)) for each in drawn]
-        self._weights = np.array([np.ones(len(self.numbers)), *counts])
+    @cached_property
+    def _weights(self) -> Floats:
         """[1 + samples, positions] how often each position counts; the first row is the data."""
+        rng, number = np.random.default_rng(self.searches.request.seed), len(self.numbers)
+        drawn = rng.integers(0, max(1, number), (SAMPLES, number))
+        return np.array([np.ones(number), *(np.bincount(each, minlength=number) for each in drawn)])
 
     @cached_property
     def rows(self) -> list[Row]:
         """The sequential searches by budget, then the parallel ones in their order; empty without data."""
         if not self.numbers:
             return []
-        budgets = self.plan.budgets
-        sequential = [self._means(self._losses(moves)) for moves in self._moves[: len(budgets)]]
-        curve = np.stack(sequential, axis=1)
-        rows = [
-            self._row(None, budget, moves, lost)
-            for budget, moves, lost in zip(budgets, self._moves, sequential, strict=False)
+        lost = [self._means(self._losses(moves)) for moves in self.moves]
+        curve = np.stack(lost[: len(self.budgets)], axis=1)
+        return [
+            self._row(cell, moves, own, curve)
+            for cell, moves, own in zip(self.players, self.moves, lost, strict=True)
         ]
-        for cell, moves in zip(self.plan.cells, self._moves[len(budgets) :], strict=True):
-            lost = self._means(self._losses(moves))
-            beside = Figure.of(lost - sequential[budgets.index(cell.total_simulations)])
-            strength = Figure.of(np.exp2(budgets_of(np.log2(budgets), curve, lost)) / cell.lane_simulations)
-            rows.append(self._row(cell, cell.total_simulations, moves, lost, beside, strength))
-        return rows
 
-    def _row(
-        self,
-        cell: Cell | None,
-        simulations: int,
-        moves: Mapping[int, Move],
-        lost: Floats,
-        beside: Figure | None = None,
-        strength: Figure | None = None,
-    ) -> Row:
-        kept = self._means((self._losses(moves) == 0).astype(np.float64))
+    def _row(self, cell: Cell, moves: Mapping[int, Move], lost: Floats, curve: Floats) -> Row:
+        """``lost``: [1 + samples] mean losses; ``curve``: those of the sequential searches, by budget."""
+        kept = Figure.of(self._means((self._losses(moves) == 0).astype(np.float64)))
         cpu_ms = 1000 * float(np.mean([move.cpu_s for move in self._made(moves)]))
-        return Row(cell, simulations, Figure.of(kept), Figure.of(lost), beside, strength, cpu_ms)
+        if not cell.is_parallel:
+            return Row(cell, kept, Figure.of(lost), None, None, cpu_ms)
+        beside = lost - curve[:, self.budgets.index(cell.total_simulations)]
+        strength = np.exp2(budgets_of(np.log2(self.budgets), curve, lost)) / cell.lane_simulations
+        return Row(cell, kept, Figure.of(lost), Figure.of(beside), Figure.of(strength), cpu_ms)
 
     def _losses(self, moves: Mapping[int, Move]) -> Floats:
         """[tries, positions] the loss of each move."""
-        places = self.numbers * self.plan.tries
+        places = self.numbers * self.tries
         made = zip(places, self._made(moves), strict=True)
-        losses = np.array([self._positions[n].loss(move.move) for n, move in made], dtype=np.float64)
-        return losses.reshape(self.plan.tries, len(self.numbers))
+        losses = np.array([self.found[n].loss(move.move) for n, move in made], dtype=np.float64)
+        return losses.reshape(self.tries, len(self.numbers))
 
     def _made(self, moves: Mapping[int, Move]) -> list[Move]:
         """The moves that count: the first try in every position, then the second."""
-        starts = numbers_of(1, self.plan.tries)
+        starts = numbers_of(1, self.tries)
         return [moves[start + n] for start in starts for n in self.numbers]
 
     def _means(self, values: Floats) -> Floats:
@@ -271,17 +245,17 @@ class ExactResult:
     @property
     def title(self) -> str:
         """The title of the measurement."""
-        request = self.plan.searches.request
+        request = self.searches.request
         hard = f" hard for {request.hard:,} simulations" if request.hard else ""
-        tries = f", {self.plan.tries:,} moves in each" if self.plan.tries > 1 else ""
-        return self.plan.searches.title(f"{counted(len(self.numbers), 'position')}{hard}{tries}")
+        tries = f", {self.tries:,} moves in each" if self.tries > 1 else ""
+        return self.searches.title(f"{counted(len(self.numbers), 'position')}{hard}{tries}")
 
     def to_json(self) -> dict[str, Any]:
         """The whole result as JSON; infinite values are null."""
-        return self.plan.searches.describe() | {
+        return self.searches.describe() | {
             "judge": "exact",
-            "hard": self.plan.searches.request.hard,
-            "tries": self.plan.tries,
+            "hard": self.searches.request.hard,
+            "tries": self.tries,
             "positions": len(self.numbers),
             "rows": self.records(),
         }
@@ -297,9 +271,9 @@ class ExactResult:
         made = Table([*left("search"), *right(*headings)], title=self.title)
         for row in self.rows:
             made.add(
-                row.search,
-                count(None if row.cell is None else row.cell.lanes),
-                count(row.simulations),
+                str(row.cell.strategy),
+                count(row.cell.lanes if row.cell.is_parallel else None),
+                count(row.cell.total_simulations),
                 percent(row.kept.value, 1),
                 _thousandths(row.loss),
                 text("") if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
@@ -310,7 +284,7 @@ class ExactResult:
 
     def notes(self) -> list[str]:
         """Explanations of the columns and the positions."""
-        hard = self.plan.searches.request.hard
+        hard = self.searches.request.hard
         return [LOSS, STRENGTH, SHARP, *([] if hard is None else [HARD.format(f"{hard:,}")])]
 
     def warnings(self) -> list[str]:

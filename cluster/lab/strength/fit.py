@@ -71,6 +71,11 @@ class Figure:
         """The figure and its interval, multiplied."""
         return Figure(by * self.value, (by * self.interval[0], by * self.interval[1]))
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the value and both ends of the interval are."""
+        return all(map(math.isfinite, (self.value, *self.interval)))
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -119,13 +124,10 @@ class Fit:
 
 def fit(matches: Sequence[Scores], samples: int = SAMPLES, seed: int = 0) -> Fit:
     """Fit ratings to matches; at least one of them must be between two sequential budgets."""
-    budgets = sorted(
-        {player for match in matches for player in (match.a, match.b) if isinstance(player, float)}
-    )
+    sides = [side for match in matches for side in (match.a, match.b)]
+    budgets = sorted({side for side in sides if isinstance(side, float)})
+    names = list(dict.fromkeys(side for side in sides if isinstance(side, str)))
     middle = (budgets[0] + budgets[-1]) / 2
-    names = list(
-        dict.fromkeys(player for match in matches for player in (match.a, match.b) if isinstance(player, str))
-    )
 
     def row(player: Side) -> Floats:
         values = np.zeros(2 + len(names))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,12 +19,11 @@ from typing import Any
 
 from cluster.lab.predict.costs import Costs, read_costs
 from cluster.lab.predict.prediction import predict
-from cluster.lab.strength.fit import Figure, Fit, Scores, Side, fit
-from cluster.lab.strength.request import APART, Cell, Searches, simulations_of
+from cluster.lab.strength.fit import Figure, Fit, Scores, fit
+from cluster.lab.strength.request import APART, Cell, Searches
 from cluster.matches.game import MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import Standing
-from cluster.matches.statistics import Interval
 from cluster.report.table import Cell as TableCell
 from cluster.report.table import Table, count, left, number, percent, right, text
 from cluster.system import terminal
@@ -61,36 +60,70 @@ SCORES = (
 
 @dataclass(frozen=True)
 class Meeting:
-    """One match of a measurement."""
+    """One match of a measurement; A of CURVE is sequential too."""
 
     kind: str
     """CURVE, LANE or TOTAL."""
-    a: Side
-    b: Side
-    """A sequential search as the binary logarithm of its simulations, or a parallel one by its Cell.name."""
+    a: Cell
+    b: Cell
     context: MatchContext
     pairs: int
-    cell: Cell | None = None
-    """The parallel search that plays as A; None if A is sequential."""
 
     @property
     def folder(self) -> str:
         """A folder name, unique among the meetings of this measurement."""
-        names = [
-            f"sequential-{simulations_of(side)}" if isinstance(side, float) else side
-            for side in (self.a, self.b)
-        ]
-        return re.sub(r"[^\w=.,-]+", "-", "-against-".join(names))
+        return re.sub(r"[^\w=.,-]+", "-", f"{self.a.name}-against-{self.b.name}")
 
-    @property
-    def cost(self) -> int:
-        """Simulations that a move of each side costs, added."""
-        sides = [simulations_of(side) for side in (self.a, self.b) if isinstance(side, float)]
-        return sum(sides) + (self.cell.total_simulations if self.cell is not None else 0)
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one parallel search."""
+
+    cell: Cell
+    equal_lane: Figure | None
+    """Score against a sequential search with the budget of one lane; None if not played."""
+    equal_total: Figure | None
+    """Score against a sequential search with the budget of all lanes; 50 % means no loss. None if not
+    played."""
+    pairs: tuple[int, int]
+    """Numbers of pairs of the two matches."""
+    strength: Figure | None
+    """Strength speedup; None if a match is missing for it."""
+    throughput: float | None
+    """Upper limit of the throughput speedup: lanes x CPU seconds of the sequential search / CPU seconds of
+    the parallel one, for equal simulations. It excludes calls and waiting."""
+    predicted: float | None
+    """Predicted throughput speedup with a worker per lane; None without costs."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON; infinite and unknown values are null."""
+        strength = self.strength
+        return {
+            **self.cell.to_json(),
+            **_json("strength_speedup", strength),
+            "strength_efficiency": None if strength is None else _rounded(strength.value / self.cell.lanes),
+            "throughput_speedup_at_most": _rounded(self.throughput),
+            "throughput_speedup_predicted": _rounded(self.predicted),
+            **_json("equal_lane_score", self.equal_lane, "equal_lane"),
+            "equal_lane_pairs": self.pairs[0],
+            **_json("equal_total_score", self.equal_total, "equal_total"),
+            "equal_total_pairs": self.pairs[1],
+        }
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """One budget of the sequential curve."""
+
+    simulations: int
+    elo: Figure
+    """Elo above the smallest budget."""
+    doubling: float
+    """Elo gained by doubling this budget."""
 
 
 class ByGames:
-    """The judge: plays the matches of a plan."""
+    """The judge: plans and plays matches; figures are of the games played so far."""
 
     make_worker = MatchWorker
 
@@ -112,7 +145,10 @@ class ByGames:
         """Of a match."""
         self.total_pairs = self.pairs if request.total_pairs is None else request.total_pairs
         """Of a match at equal totals."""
-        self.meetings = sorted(self._meetings(), key=lambda meeting: meeting.cost, reverse=True)
+        meetings = [self._meeting(*each) for each in self._encounters()]
+        self.meetings = sorted(
+            meetings, key=lambda each: each.a.total_simulations + each.b.total_simulations, reverse=True
+        )
         start_of(self.meetings[0].context, game, 0)
         self.predicted: dict[str, float] | None = None
         """Throughput speedups by `Cell.name`, predicted from costs."""
@@ -120,27 +156,28 @@ class ByGames:
             strategies = [SEQUENTIAL, *(cell.strategy.name for cell in searches.cells)]
             self.predicted = self._predict(read_costs(costs, list(dict.fromkeys(strategies))))
 
-    def _meetings(self) -> Iterator[Meeting]:
+    def _encounters(self) -> Iterator[tuple[str, Cell, Cell]]:
+        """Kind, A and B of each match."""
         searches, scores_only = self.searches, self.searches.request.scores_only
         for cell in searches.cells:
             if cell.is_sequential:
                 continue
             if not scores_only and cell.lanes > 1:
-                yield self._meeting(LANE, cell.name, math.log2(cell.lane_simulations), cell)
-            yield self._meeting(TOTAL, cell.name, math.log2(cell.total_simulations), cell)
+                yield LANE, cell, Cell.sequential(cell.lane_simulations)
+            yield TOTAL, cell, Cell.sequential(cell.total_simulations)
         if not scores_only:
-            rungs = searches.ladder
+            rungs = [Cell.sequential(budget) for budget in searches.ladder]
             for low, high in zip(rungs, rungs[APART:], strict=False):
-                yield self._meeting(CURVE, math.log2(high), math.log2(low))
+                yield CURVE, high, low
 
-    def _meeting(self, kind: str, a: Side, b: Side, cell: Cell | None = None) -> Meeting:
+    def _meeting(self, kind: str, a: Cell, b: Cell) -> Meeting:
         searches = self.searches
-        specs = (searches.player(a, cell)[0], searches.player(b, cell)[0])
+        specs = (searches.player(a)[0], searches.player(b)[0])
         # The seed of one match: openings differ between matches, and do not depend on the other matches.
         identity = "\n".join((str(searches.request.seed), *specs))
         seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8], "big") >> 1
         context = MatchContext(searches.game.spec, searches.source, specs, seed, self.opening_plies)
-        return Meeting(kind, a, b, context, self.total_pairs if kind == TOTAL else self.pairs, cell)
+        return Meeting(kind, a, b, context, self.total_pairs if kind == TOTAL else self.pairs)
 
     def _predict(self, costs: Mapping[str, Costs]) -> dict[str, float]:
         """Throughput speedup of each parallel search with a worker for each lane, relative to one core.
@@ -148,9 +185,8 @@ class ByGames:
         It is predicted for the start position, with the budget of the matches. ``costs``: by strategy.
         """
         found = {}
-        for cell in (meeting.cell for meeting in self.meetings if meeting.kind == TOTAL):
-            assert cell is not None
-            player = self.searches.player(cell.name, cell)[1]
+        for cell in (meeting.a for meeting in self.meetings if meeting.kind == TOTAL):
+            player = self.searches.player(cell)[1]
             assert isinstance(player, Uct)
             request = replace(player.request, seed=self.searches.request.seed)
             (row,) = predict(request, costs[request.strategy], [cell.lanes], report=lambda _: None)
@@ -186,85 +222,14 @@ class ByGames:
             f"{counted(pairs, 'pair')} of each of {counted(len(tournament.matches), 'match', 'matches')}",
         ]
 
-    def run_json(self, executor: str | None) -> dict[str, Any]:
-        """How a measurement ran, as JSON."""
-        return {
-            "games_played": self.tournament.done,
-            "games_retried": self.tournament.retried,
-            "stopped_by": self.tournament.stopped_by,
-            "executor": executor,
-        }
-
-    def result(self) -> GamesResult:
-        """What the games played so far say."""
-        return GamesResult(self, [match.standing() for match in self.tournament.matches])
-
-
-@dataclass(frozen=True)
-class Row:
-    """The results of one parallel search."""
-
-    cell: Cell
-    equal_lane: Figure | None
-    """Score against a sequential search with the budget of one lane; None if not played."""
-    equal_total: Figure | None
-    """Score against a sequential search with the budget of all lanes; 50 % means no loss. None if not
-    played."""
-    pairs: tuple[int, int]
-    """Numbers of pairs of the two matches."""
-    strength: Figure | None
-    """Strength speedup; None if a match is missing for it."""
-    throughput: float | None
-    """Upper limit of the throughput speedup: lanes x CPU seconds of the sequential search / CPU seconds of
-    the parallel one, for equal simulations. It excludes calls and waiting."""
-    predicted: float | None
-    """Predicted throughput speedup with a worker per lane; None without costs."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The row as JSON; infinite and unknown values are null."""
-        cell, strength = self.cell, self.strength
-        known: dict[str, Any] = {
-            "strategy": str(cell.strategy),
-            "lanes": cell.lanes,
-            "simulations_per_lane": cell.lane_simulations,
-            "total_simulations": cell.total_simulations,
-            "strength_speedup": None if strength is None else _rounded(strength.value),
-            "strength_speedup_interval": None if strength is None else _both(strength.interval),
-            "strength_efficiency": None if strength is None else _rounded(strength.value / cell.lanes),
-            "throughput_speedup_at_most": _rounded(self.throughput),
-            "throughput_speedup_predicted": _rounded(self.predicted),
-        }
-        scores = (("equal_lane", self.equal_lane), ("equal_total", self.equal_total))
-        for (name, score), pairs in zip(scores, self.pairs, strict=True):
-            known |= {
-                f"{name}_score": None if score is None else _rounded(score.value),
-                f"{name}_interval": None if score is None else _both(score.interval),
-                f"{name}_pairs": pairs,
-            }
-        return known
-
-
-@dataclass(frozen=True)
-class Doubling:
-    """One budget of the sequential curve."""
-
-    simulations: int
-    elo: Figure
-    """Elo above the smallest budget."""
-    doubling: float
-    """Elo gained by doubling this budget."""
-
-
-class GamesResult:
-    """The result of matches that were played completely or in part."""
-
-    def __init__(self, plan: ByGames, standings: Sequence[Standing]) -> None:
-        """``standings``: one for each meeting of the plan, in order."""
-        self.plan = plan
-        self.played = list(zip(plan.meetings, standings, strict=True))
+    @cached_property
+    def played(self) -> list[tuple[Meeting, Standing]]:
+        """The matches with what their games show."""
+        standings = (match.standing() for match in self.tournament.matches)
+        return list(zip(self.meetings, standings, strict=True))
 
     @property
-    def pairs(self) -> tuple[int, int]:
+    def pairs_played(self) -> tuple[int, int]:
         """The smallest and the largest number of pairs of a match."""
         numbers = [len(standing.pairs) for _, standing in self.played]
         return min(numbers), max(numbers)
@@ -272,23 +237,23 @@ class GamesResult:
     @property
     def title(self) -> str:
         """The title of the measurement."""
-        fewest, most = self.pairs
+        fewest, most = self.pairs_played
         pairs = counted(most, "pair") if fewest == most else f"{fewest} to {most} pairs"
-        return self.plan.searches.title(f"{pairs} a match")
+        return self.searches.title(f"{pairs} a match")
 
     @cached_property
     def fit(self) -> Fit | None:
         """The fit of all matches; None without a curve, or if a match has no pair yet."""
-        request = self.plan.searches.request
-        if request.scores_only or not self.pairs[0]:
+        request = self.searches.request
+        if request.scores_only or not self.pairs_played[0]:
             return None
-        matches = [Scores(each.a, each.b, tuple(standing.pair_scores)) for each, standing in self.played]
-        return fit(matches, seed=request.seed)
+        scores = [Scores(m.a.side, m.b.side, tuple(standing.pair_scores)) for m, standing in self.played]
+        return fit(scores, seed=request.seed)
 
     @cached_property
     def rows(self) -> list[Row]:
         """Rows of all parallel searches, ordered by strategy, then by lanes."""
-        return [self._row(cell) for cell in self.plan.searches.cells]
+        return [self._row(cell) for cell in self.searches.cells]
 
     @cached_property
     def curve(self) -> list[Doubling]:
@@ -297,21 +262,18 @@ class GamesResult:
         if found is None:
             return []
         of_curve = [meeting for meeting, _ in self.played if meeting.kind == CURVE]
-        sides = {side for each in of_curve for side in (each.a, each.b) if isinstance(side, float)}
+        budgets = sorted({cell.total_simulations for each in of_curve for cell in (each.a, each.b)})
+        sides = [math.log2(budget) for budget in budgets]
         return [
-            Doubling(simulations_of(side), found.elo(side, found.low), found.elo(side + 1, side).value)
-            for side in sorted(sides)
+            Doubling(budget, found.elo(side, found.low), found.elo(side + 1, side).value)
+            for budget, side in zip(budgets, sides, strict=True)
         ]
 
     def _row(self, cell: Cell) -> Row:
-        played = {meeting.kind: standing for meeting, standing in self.played if meeting.cell == cell}
-        strength = None
-        if self.fit is not None:
-            sequential = Figure(1.0, (1.0, 1.0))
-            strength = (
-                sequential if cell.is_sequential else self.fit.speedup(cell.name, cell.lane_simulations)
-            )
-        predicted = self.plan.predicted
+        played = {meeting.kind: standing for meeting, standing in self.played if meeting.a == cell}
+        strength = None if self.fit is None else Figure(1.0, (1.0, 1.0))
+        if self.fit is not None and not cell.is_sequential:
+            strength = self.fit.speedup(cell.name, cell.lane_simulations)
         lane, total = played.get(LANE), played.get(TOTAL)
         return Row(
             cell,
@@ -320,22 +282,21 @@ class GamesResult:
             (len(lane.pairs) if lane else 0, len(total.pairs) if total else 0),
             strength,
             throughput(cell, total),
-            None if predicted is None else predicted.get(cell.name, 1.0),
+            None if self.predicted is None else self.predicted.get(cell.name, 1.0),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The whole result as JSON; infinite and unknown values are null."""
-        found, plan = self.fit, self.plan
-        return plan.searches.describe() | {
-            "pairs": plan.pairs,
-            "total_pairs": plan.total_pairs,
-            "opening_plies": plan.opening_plies,
+        found = self.fit
+        return self.searches.describe() | {
+            "pairs": self.pairs,
+            "total_pairs": self.total_pairs,
+            "opening_plies": self.opening_plies,
             "rows": [row.to_json() for row in self.rows],
             "curve": [
                 {
                     "simulations": point.simulations,
-                    "elo": _rounded(point.elo.value),
-                    "elo_interval": _both(point.elo.interval),
+                    **_json("elo", point.elo),
                     "elo_of_doubling": _rounded(point.doubling),
                 }
                 for point in self.curve
@@ -349,15 +310,13 @@ class GamesResult:
         }
 
     def _match_json(self, number: int, meeting: Meeting, standing: Standing) -> dict[str, Any]:
-        score = _score(standing)
         return {
             "kind": meeting.kind,
             "a": meeting.context.players[0],
             "b": meeting.context.players[1],
             "seed": meeting.context.seed,
             "pairs": len(standing.pairs),
-            "score": None if score is None else _rounded(score.value),
-            "score_interval": None if score is None else _both(score.interval),
+            **_json("score", _score(standing)),
             "expected": None if self.fit is None else _rounded(self.fit.expected[number]),
             "different_games": standing.different_games,
         }
@@ -368,8 +327,8 @@ class GamesResult:
 
     def tables(self) -> list[Table]:
         """A table with a row for each parallel search, and one of the sequential search by budget."""
-        speedups = not self.plan.searches.request.scores_only
-        known = self.plan.predicted is not None
+        speedups = not self.searches.request.scores_only
+        known = self.predicted is not None
         headings = ["lanes", "each", "through-\nput" if known else "through-\nput <", "against\nthe total"]
         if speedups:
             headings[2:2] = ["strength\nspeedup"]
@@ -392,14 +351,14 @@ class GamesResult:
 
     def notes(self) -> list[str]:
         """Explanations of the columns."""
-        throughput = AT_MOST if self.plan.predicted is None else PREDICTED
-        speedups = [] if self.plan.searches.request.scores_only else [STRENGTH]
+        throughput = AT_MOST if self.predicted is None else PREDICTED
+        speedups = [] if self.searches.request.scores_only else [STRENGTH]
         return [*speedups, throughput, SCORES, PLACE]
 
     def warnings(self) -> list[str]:
         """Reasons to doubt the figures, one line each."""
         lines, found = [], self.fit
-        fewest, _ = self.pairs
+        fewest, _ = self.pairs_played
         if fewest < FEW_PAIRS:
             lines.append(f"only {counted(fewest, 'pair')} a match: the intervals are wide and inaccurate")
         if found is not None and found.freedom > 0:
@@ -409,12 +368,7 @@ class GamesResult:
                     f"one rating for each search does not explain all scores (misfit {found.misfit:.0f}, "
                     f"usually {found.freedom}): scores depend on the opponents, and speedups are less certain"
                 )
-        outside = [
-            row.cell.name
-            for row in self.rows
-            if row.strength is not None
-            and not all(map(math.isfinite, (row.strength.value, *row.strength.interval)))
-        ]
+        outside = [row.cell.name for row in self.rows if row.strength and not row.strength.is_finite]
         if outside:
             lines.append(f"{', '.join(outside)}: strength is outside the range of the sequential searches")
         gains = [(row, row.throughput if row.predicted is None else row.predicted) for row in self.rows]
@@ -482,9 +436,11 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _json(name: str, figure: Figure | None, of_interval: str | None = None) -> dict[str, Any]:
+    """A figure and its interval as JSON, by their names; both are null for None."""
+    value, interval = (None, None) if figure is None else (figure.value, [*map(_rounded, figure.interval)])
+    return {name: _rounded(value), f"{of_interval or name}_interval": interval}
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else round(value, 4)
-
-
-def _both(interval: Interval) -> list[float | None]:
-    return [_rounded(value) for value in interval]

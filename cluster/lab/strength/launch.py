@@ -1,18 +1,19 @@
 """Runs `banyan strength`: from the request to printed tables and files, whoever judges.
 
-A judge plans units of work from the searches (`open`), and makes a result of those that are done (`result`).
-A result has rows, tables, notes, warnings, JSON and lines of CSV; `plots.py` draws it.
+A judge plans units of work from the searches (`open`). Of those that are done it makes rows, tables, notes,
+warnings, JSON and lines of CSV; `plots.py` draws them.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
-from cluster.lab.strength.plots import plot
+from cluster.lab.strength.plots import plot_games, plot_losses
 from cluster.lab.strength.request import EXACT, StrengthRequest, searches_of
 from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
@@ -37,33 +38,34 @@ def run_strength(
 
     Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
-    is_exact = request.judge == EXACT
-    if is_exact and costs is not None:
+    if request.judge == EXACT and costs is not None:
         raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
     with launch(output) as started:
         searches = searches_of(request)
-        judge = ByValues(searches) if is_exact else ByGames(searches, costs)
+        judge = ByValues(searches) if request.judge == EXACT else ByGames(searches, costs)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)
         units = judge.open(started.stack, out, line)
         executor = None
         if not units.finished:
             progress = started.units_progress(lambda _: judge.in_short())
             executor = started.run_units(place, Jobset(units), judge.make_worker, progress)
-        result = judge.result()
         if output.json:
-            ran = judge.run_json(None if executor is None else executor.name)
-            workers = 0 if executor is None else executor.num_workers
-            terminal.print_json(result.to_json() | ran | {"workers": workers})
+            ran: dict[str, Any] = {}
+            if isinstance(judge, ByGames):
+                ran = {"games_played": units.done, "games_retried": units.retried}
+                ran |= {"stopped_by": units.stopped_by, "executor": executor and executor.name}
+            terminal.print_json(judge.to_json() | ran | {"workers": executor.num_workers if executor else 0})
         else:
             console = terminal.stdout_console(output.colour)
-            for table in result.tables():
+            for table in judge.tables():
                 console.print(table)
-            for note in result.notes():
+            for note in judge.notes():
                 console.print(note, style="dim")
-            for text in result.warnings():
+            for text in judge.warnings():
                 warn(text, output)
-        if out is not None and result.rows:
-            value = result.to_json() | {"measured_on": provenance()}
-            for path in write_files(out, "strength", value, result.records(), partial(plot, result), picture):
+        if out is not None and judge.rows:
+            value = judge.to_json() | {"measured_on": provenance()}
+            draw = partial(plot_games, judge) if isinstance(judge, ByGames) else partial(plot_losses, judge)
+            for path in write_files(out, "strength", value, judge.records(), draw, picture):
                 started.say(f"wrote {path}")
     return started.status

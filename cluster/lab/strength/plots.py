@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cluster.lab.strength.exact import ExactResult
+from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.exact import Row as MovesRow
 from cluster.lab.strength.fit import Figure
-from cluster.lab.strength.games import GamesResult
+from cluster.lab.strength.games import ByGames
 from cluster.report.plot_frame import COLOURS, MARKERS, dress, game_name, new_figure, points, save
 from cluster.system.terminal import span
 from games.errors import counted
@@ -28,17 +28,9 @@ Points = Sequence[tuple[float, Figure | None]]
 """Figures by lanes or by simulations; those that are None or not finite are not drawn."""
 
 
-def plot(result: GamesResult | ExactResult, path: Path) -> None:
-    """Draw the result of either judge."""
-    if isinstance(result, ExactResult):
-        plot_losses(result, path)
-    else:
-        plot_games(result, path)
-
-
-def plot_games(result: GamesResult, path: Path) -> None:
+def plot_games(result: ByGames, path: Path) -> None:
     """Plot scores at equal totals by lanes; if there is a curve, also strength speedups and the curve."""
-    rows, searches = result.rows, result.plan.searches
+    rows, searches = result.rows, result.searches
     lanes = sorted({row.cell.lanes for row in rows})
     names = list(dict.fromkeys(str(row.cell.strategy) for row in rows))
     looks = {name: _look(name, place) for place, name in enumerate(names)}
@@ -69,18 +61,18 @@ def plot_games(result: GamesResult, path: Path) -> None:
     save(figure, path, sentence, result.title, warnings=result.warnings())
 
 
-def plot_losses(result: ExactResult, path: Path) -> None:
+def plot_losses(result: ByValues, path: Path) -> None:
     """Plot mean losses by simulations beside the sequential curve, and what lanes are worth.
 
     With several budgets of a lane: a panel for each strategy, with a line for each budget.
     """
     from matplotlib.ticker import LogLocator
 
-    searches = result.plan.searches
-    lanes = sorted({cell.lanes for cell in result.plan.cells})
+    searches = result.searches
+    lanes = sorted({cell.lanes for cell in result.cells})
     groups: dict[str, list[MovesRow]] = {}
     for row in result.rows:
-        groups.setdefault(row.search, []).append(row)
+        groups.setdefault(str(row.cell.strategy), []).append(row)
     looks = {name: _look(name, place - 1) for place, name in enumerate(groups)}
     panels = len(groups) if searches.is_map else 2
     lines = math.ceil(panels / 2)
@@ -90,8 +82,8 @@ def plot_losses(result: ExactResult, path: Path) -> None:
     for unused in others[panels - 1 :]:
         unused.set_visible(False)
     for place, (name, rows) in enumerate(groups.items()):
-        line = "-" if name == "sequential" else "none"
-        _draw(losses, [(row.simulations, row.loss) for row in rows], looks[name] | {"linestyle": line}, place)
+        look = looks[name] | {"linestyle": "-" if name == "sequential" else "none"}
+        _draw(losses, [(row.cell.total_simulations, row.loss) for row in rows], look, place)
     losses.set_yscale("log")
     losses.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     losses.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
@@ -99,7 +91,7 @@ def plot_losses(result: ExactResult, path: Path) -> None:
         losses,
         "simulations a move",
         "mean loss of a move\n(a draw instead of a win is 1)",
-        result.plan.budgets,
+        result.budgets,
     )
     del groups["sequential"]
     if searches.is_map:
@@ -107,7 +99,7 @@ def plot_losses(result: ExactResult, path: Path) -> None:
             _map(panel, name, rows, lanes)
     else:
         for place, (name, rows) in enumerate(groups.items()):
-            _draw(others[0], _speedups(rows), looks[name], place)
+            _draw(others[0], [(row.cell.lanes, row.strength) for row in rows], looks[name], place)
         _dress_speedups(others[0], lanes)
     title = f"What {span(lanes, 'lane')} are worth in {game_name(searches.game.spec)}, by exact values"
     save(figure, path, title, result.title)
@@ -117,26 +109,21 @@ def _map(panel: Any, name: str, rows: Sequence[MovesRow], lanes: Sequence[int]) 
     """The worth of a lane of one strategy by the number of lanes, with a line for each budget."""
     from matplotlib import colormaps
 
-    budgets = sorted({row.cell.lane_simulations for row in rows if row.cell is not None})
+    budgets = sorted({row.cell.lane_simulations for row in rows})
     for place, budget in enumerate(budgets):
         look = {
             "color": colormaps["viridis"](0.85 * (1 - place / (len(budgets) - 1))),
             "marker": MARKERS[place % len(MARKERS)],
             "label": f"{counted(budget, 'simulation')} a lane",
         }
-        own = [row for row in rows if row.cell is not None and row.cell.lane_simulations == budget]
-        each = [(lanes, figure and figure.scaled(1 / lanes)) for lanes, figure in _speedups(own)]
+        own = [(row.cell.lanes, row.strength) for row in rows if row.cell.lane_simulations == budget]
+        each = [(lanes, figure and figure.scaled(1 / lanes)) for lanes, figure in own]
         _draw(panel, each, look, place)
     panel.axhline(1.0, linestyle=":", color=LEVEL)
     panel.set_title(name, fontsize=10)
     dress(panel, "lanes", "worth of a lane: strength speedup / lanes", lanes)
     panel.set_ylim(0.0, 1.5)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-
-
-def _speedups(rows: Iterable[MovesRow]) -> list[tuple[int, Figure | None]]:
-    """The strength speedups of parallel searches by lanes."""
-    return [(row.cell.lanes, row.strength) for row in rows if row.cell is not None]
 
 
 def _dress_speedups(panel: Any, lanes: Sequence[int]) -> None:
@@ -148,7 +135,7 @@ def _dress_speedups(panel: Any, lanes: Sequence[int]) -> None:
     panel.set_ylim(max(low, LEAST), min(high, OUTSIDE * lanes[-1]))
 
 
-def _curve(panel: Any, result: GamesResult) -> None:
+def _curve(panel: Any, result: ByGames) -> None:
     """Elo of the sequential search by its budget."""
     budgets = [point.simulations for point in result.curve]
     low, high = zip(*(point.elo.interval for point in result.curve), strict=True)

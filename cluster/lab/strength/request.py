@@ -28,6 +28,7 @@ APART = 2
 measure the gain of a doubling; with more, one side wins nearly all games."""
 ABOVE = 1
 """Doublings by which the curve exceeds the largest total: a search may be better than its total."""
+SEQUENTIAL = Spec("sequential", {})
 RESERVED = ("strategy", "lanes", "simulations", "seconds", "preset")
 """Options of uct that users cannot set, because the measurement sets them."""
 
@@ -85,22 +86,48 @@ class StrengthRequest:
 
 @dataclass(frozen=True)
 class Cell:
-    """A parallel search: a strategy with a number of lanes."""
+    """A search: a strategy with a number of lanes, or the sequential search with a budget."""
 
     strategy: Spec
-    """Name of the strategy, and options for this search only."""
+    """Name of the strategy, and options for this search only; SEQUENTIAL for the sequential search."""
     lanes: int
     lane_simulations: int
     total_simulations: int
 
+    @classmethod
+    def sequential(cls, simulations: int) -> Cell:
+        """The sequential search with this budget."""
+        return cls(SEQUENTIAL, 1, simulations, simulations)
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it is none of the sequential searches that make the curve."""
+        return self.strategy != SEQUENTIAL
+
     @property
     def name(self) -> str:
+        if not self.is_parallel:
+            return f"sequential-{self.total_simulations}"
         return f"{self.strategy} {self.lanes}x{self.lane_simulations}"
+
+    @property
+    def side(self) -> Side:
+        """As the fit names it."""
+        return self.name if self.is_parallel else math.log2(self.total_simulations)
 
     @property
     def is_sequential(self) -> bool:
         """Whether it equals the sequential search: one tree that grows without interruption."""
         return self.lanes == 1 and self.strategy.name == "root"
+
+    def to_json(self) -> dict[str, Any]:
+        """The search as JSON."""
+        return {
+            "strategy": str(self.strategy),
+            "lanes": self.lanes,
+            "simulations_per_lane": self.lane_simulations,
+            "total_simulations": self.total_simulations,
+        }
 
 
 @dataclass(frozen=True)
@@ -132,22 +159,13 @@ class Searches:
             raise InvalidInput("simulations", low, accepted)
         return [low << step for step in range(doublings + 1)]
 
-    def player(self, side: Side, cell: Cell | None = None) -> tuple[str, Player]:
-        """The spec of one side, and its player: of a sequential search by its budget, or of ``cell``.
-
-        Raises InvalidInput (strategies or options, and which).
-        """
-        if isinstance(side, float):
+    def player(self, cell: Cell) -> tuple[str, Player]:
+        """The spec of a search, and its player. Raises InvalidInput (strategies or options, and which)."""
+        own = {"simulations": str(cell.total_simulations)}
+        if cell.is_parallel:
             # The player's defaults are sequential: one lane, one tree.
-            spec = str(Spec("uct", {"simulations": str(simulations_of(side)), **self.options}))
-        else:
-            assert cell is not None
-            own = {
-                "strategy": cell.strategy.name,
-                "lanes": str(cell.lanes),
-                "simulations": str(cell.total_simulations),
-            }
-            spec = str(Spec("uct", {**own, **self.options, **cell.strategy.options}))
+            own = {"strategy": cell.strategy.name, "lanes": str(cell.lanes), **own}
+        spec = str(Spec("uct", {**own, **self.options, **cell.strategy.options}))
         try:
             return spec, player_of(spec, self.game)
         except InvalidInput as error:
@@ -155,7 +173,7 @@ class Searches:
             if not error.field.startswith(prefix):
                 raise
             key = error.field.removeprefix(prefix).strip()
-            is_own = cell is not None and (key or error.value) in cell.strategy.options
+            is_own = (key or error.value) in cell.strategy.options
             field = f"{'strategies' if is_own else 'options'} {key}".strip()
             raise InvalidInput(field, error.value, error.accepted) from None
 
@@ -240,11 +258,6 @@ def read_options(text: str) -> Mapping[str, str]:
     options = parse_spec(f"uct:{text}", "options", paths=True).options if text else {}
     _not_reserved("options", options)
     return options
-
-
-def simulations_of(side: float) -> int:
-    """The budget in simulations of a sequential search."""
-    return round(2**side)
 
 
 def _not_reserved(field: str, options: Mapping[str, str]) -> None:

@@ -57,14 +57,9 @@ class Batches:
             asked(evaluator, next(states))
             return batch
 
-        self._works = ((self.leaves, whole), (self.evaluations, alone))
-        for _, work in self._works:
+        self.works = ((self.leaves, whole), (self.evaluations, alone))
+        for _, work in self.works:
             work()
-
-    def measure(self, seconds: float, clock: Clock) -> None:
-        """Run each of both measurements once."""
-        for rates, work in self._works:
-            rates.measure(work, seconds, clock)
 
 
 class EvaluatorBenchmark:
@@ -89,10 +84,10 @@ class EvaluatorBenchmark:
     def measure(self, seconds: float, clock: Clock) -> str:
         """Run one repeat of all measurements; returns its rates in words."""
         with np.errstate(over="ignore"):
-            for each in self.batches:
-                each.measure(seconds, clock)
-        rates = ", ".join(f"{each.leaves.per_s[-1]:,.0f}" for each in self.batches)
-        return f"{rates} leaves/s with batches of {', '.join(str(each.batch) for each in self.batches)}"
+            for rates, work in (measured for each in self.batches for measured in each.works):
+                rates.measure(work, seconds, clock)
+        last = ", ".join(f"{each.leaves.per_s[-1]:,.0f}" for each in self.batches)
+        return f"{last} leaves/s with batches of {', '.join(str(each.batch) for each in self.batches)}"
 
     def rows(self) -> list[dict[str, Any]]:
         """One row of `benchmark --evaluator --json` for each batch size."""

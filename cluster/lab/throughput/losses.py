@@ -13,16 +13,8 @@ from pathlib import Path
 
 from cluster.system.processes import descendants
 
-WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE = (
-    "workers",
-    "coordinator",
-    "raylet",
-    "GCS",
-    "Ray's agents",
-    "everything else",
-    "idle",
-)
-PARTS = (WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE)
+PARTS = ("workers", "coordinator", "raylet", "GCS", "Ray's agents", "everything else", "idle")
+WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE = PARTS
 """The parts that time is divided into. OTHERS: kernel threads and all programs not listed."""
 _PROC = Path("/proc")
 _IDLE_COLUMNS = (3, 4)
@@ -78,18 +70,18 @@ def _ticks(threads: Collection[int]) -> dict[int, tuple[str, int]]:
     for pid in descendants() | {own}:
         # A process that ends meanwhile is left out.
         with contextlib.suppress(OSError, ValueError):
-            name, ticks = _name_and_ticks(_PROC / str(pid))
+            name, ticks = name_and_ticks(_PROC / str(pid))
             found[pid] = (COORDINATOR if pid == own else _part(name), ticks)
     for thread in threads:
         with contextlib.suppress(OSError, ValueError):
             # A thread's figure of descendants is that of its process.
-            _, ticks = _name_and_ticks(_PROC / str(own) / "task" / str(thread), descendants=False)
+            _, ticks = name_and_ticks(_PROC / str(own) / "task" / str(thread), descendants=False)
             found[thread] = (WORKERS, ticks)
             found[own] = (COORDINATOR, found[own][1] - ticks)
     return found
 
 
-def _name_and_ticks(folder: Path, *, descendants: bool = True) -> tuple[str, int]:
+def name_and_ticks(folder: Path, *, descendants: bool = True) -> tuple[str, int]:
     """The name of a process or thread, and its clock ticks, with those of descendants that have ended."""
     before, _, after = (folder / "stat").read_text().rpartition(")")
     fields = after.split()
