@@ -19,19 +19,31 @@ from games.compile.specialise import cached_njit, specialise
 from games.game import State
 from games.rng import Stream, new_stream
 from search.coordinator import Coordinator
-from search.features import RANDOM
+from search.features import RANDOM, Features
 from search.job import Context
+from search.kernel.backup import reset_outlook
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
 from search.kernel.params import NO_CUT, SearchParams
 from search.kernel.uct import best_child
+from search.kernel.workspace import VALUE
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.tree.arena import LAZY, PLAIN_LAYOUT, ROOT, Tree, children_of, new_tree, num_children, proof_of
+from search.tree.arena import (
+    LAZY,
+    NODES,
+    PLAIN_LAYOUT,
+    ROOT,
+    Tree,
+    children_of,
+    new_tree,
+    num_children,
+    proof_of,
+)
 from search.tree.merge import Statistics
 from search.worker import Worker
-from tests.search.naive import Node
+from tests.search.naive import NaiveSearch, Node
 from tests.thread_executor import Fake
 
 KNOBS = SearchParams(
@@ -59,6 +71,7 @@ pick = specialise((best_child,), games.load("tictactoe"), _CONSTANTS, compiled=T
 
 def nodes_of(tree: Tree, node: int = ROOT) -> Node:
     """The tree as objects, siblings in the order of their slots."""
+    hidden = len(tree.available) > 1 and node != ROOT
     return Node(
         move=int(tree.move[node]),
         visits=int(tree.visits[node]),
@@ -66,6 +79,7 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
         unobserved=int(tree.unobserved[node]),
         proof=proof_of(tree, node),
         prior=float(tree.prior[node]) if len(tree.prior) > 1 else 0.0,
+        available=int(tree.available[node]) if hidden else 0,
         children=[nodes_of(tree, child) for child in children_of(tree, node)],
     )
 
@@ -95,6 +109,33 @@ def grow(
     stream = new_stream(seed) if stream is None else stream
     engine.simulate(tree, params, position(game, moves), simulations, stream, engine.new_workspace())
     return tree
+
+
+def agreed(
+    game: Game,
+    params: SearchParams,
+    simulations: int,
+    seed: int,
+    root_state: State | None = None,
+    features: Features | None = None,
+    stages: int = 1,
+) -> Node:
+    """The tree on which kernels and naive search agree after each stage of so many simulations."""
+    features = features or Features(hidden=game.hidden_information)
+    engine, root = engine_of(game, features), game.initial_state() if root_state is None else root_state
+    tree, work = engine.new_tree(engine.capacity_for(2**26, stages * simulations)), engine.new_workspace()
+    reset_outlook(work)
+    stream, naive = new_stream(seed), NaiveSearch(game, root, new_stream(seed), features)
+    for _ in range(stages):
+        done = engine.simulate(tree, params, root, simulations, stream, work)
+        assert done == naive.simulate(params, simulations)
+        assert nodes_of(tree) == naive.root
+    assert tree.counts[NODES] == naive.root.count()
+    if game.has_lines:
+        assert (work.best[VALUE], work.best_line[1 : 1 + work.best_line[0]].tolist()) == naive.best
+    if game.num_players > 2:
+        assert work.totals.tolist() == naive.totals
+    return naive.root
 
 
 def restored(statistics: Statistics) -> Tree:

@@ -9,32 +9,15 @@ from typing import Any
 import pytest
 
 import games
-from games.rng import new_stream
-from search.features import Features
-from search.kernel.backup import reset_outlook
-from search.kernel.engine import engine_of
 from search.kernel.params import params_of
-from search.kernel.workspace import VALUE
 from search.request import SearchRequest
-from search.tree.arena import ROOT, Tree, children_of
 from tests.games.common import JIT
-from tests.search.common import KNOBS, run_search
+from tests.search.common import KNOBS, agreed, nodes_of, run_search
 from tests.search.forms import COMPILED, FORMS, problem
-from tests.search.naive_rewards import NaiveForms, Node
+from tests.search.naive import NaiveSearch
 
 SIMULATIONS = 400 if JIT else 100
 PLAIN_SIMULATIONS = 100
-
-
-def nodes_of(tree: Tree, node: int = ROOT) -> Node:
-    hidden = len(tree.available) > 1
-    return Node(
-        visits=int(tree.visits[node]),
-        total_value=float(tree.total_value[node]),
-        unobserved=int(tree.unobserved[node]),
-        available=int(tree.available[node]) if hidden else 0,
-        children={int(tree.move[child]): nodes_of(tree, child) for child in children_of(tree, node)},
-    )
 
 
 PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
@@ -43,23 +26,10 @@ PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORM
 @pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
 @pytest.mark.parametrize(("form", "plain"), PROBLEMS)
 def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
+    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+    simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
     for seed in (2,) if plain else (3, 4, 5):
-        game = games.load(problem(form, seed, plain))
-        engine = engine_of(game, Features(hidden=game.hidden_information))
-        simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
-        params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
-        tree, work = engine.new_tree(4 * simulations), engine.new_workspace()
-        reset_outlook(work)
-        engine.simulate(tree, params, game.initial_state(), simulations, new_stream(seed), work)
-        naive = NaiveForms(game, game.initial_state())
-        naive.simulate(params, simulations, new_stream(seed))
-        assert nodes_of(tree) == naive.root
-        if game.has_lines:
-            value, moves = naive.best
-            assert work.best[VALUE] == value
-            assert work.best_line[1 : 1 + work.best_line[0]].tolist() == moves
-        if game.num_players > 2:
-            assert work.totals.tolist() == naive.totals
+        agreed(games.load(problem(form, seed, plain)), params, simulations, seed)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +55,7 @@ def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
     )
     result, session = run_search(request)
     search = session.search
-    naive = NaiveForms(search.game, search.context.root_state)
+    naive = NaiveSearch(search.game, search.context.root_state, features=search.context.features)
     naive.search_by_leaves(params_of(search.context), search.plan, request.seed)
     assert nodes_of(search.strategy.tree) == naive.root
     outlook = search.strategy.outlook

@@ -15,15 +15,14 @@ from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
 from search.kernel.engine import engine_of
-from search.kernel.params import params_of
+from search.kernel.params import SearchParams, params_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.summary import digest
-from search.tree.arena import ROOT, Tree, children_of
+from search.tree.arena import ROOT, children_of
 from tests.games.common import JIT
-from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, run_search
+from tests.search.common import KNOBS, ChaosExecutor, agreed, digest_of_search, run_search
 from tests.search.hidden_nim import HiddenNim
-from tests.search.naive_ismcts import NaiveIsmcts, Node
 
 SIMULATIONS = 3000 if JIT else 300
 GAME = HiddenNim()
@@ -38,30 +37,11 @@ def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue._load.cache_clear()
 
 
-def nodes_of(tree: Tree, node: int = ROOT) -> Node:
-    return Node(
-        visits=int(tree.visits[node]),
-        available=int(tree.available[node]),
-        total_value=float(tree.total_value[node]),
-        children={int(tree.move[child]): nodes_of(tree, child) for child in children_of(tree, node)},
-    )
-
-
 @pytest.mark.parametrize("exploration", [0.0, 1.4, 5.0])
 @pytest.mark.parametrize("urgency", [math.inf, 0.3])
 @pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
 def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: str) -> None:
-    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
-    state = GAME.deal(3)
-    GAME.play_text(state, moves.split())
-    view = GAME.observation(state, 0)
-    engine = engine_of(GAME, Features(hidden=True))
-    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, params, view, SIMULATIONS, new_stream(7), engine.new_workspace())
-    naive = NaiveIsmcts(GAME, view, new_stream(7))
-    naive.simulate(params, SIMULATIONS)
-    naive.root.available = 0
-    assert nodes_of(tree) == naive.root
+    compare(KNOBS._replace(exploration=exploration, first_play_urgency=urgency), moves, Features(hidden=True))
 
 
 @pytest.mark.parametrize("paired", [1, 2, 3])
@@ -72,17 +52,13 @@ def test_so_it_is_when_moves_come_in_by_priority_and_share_deals(
     paired: int, widening: int, urgency: float, moves: str
 ) -> None:
     features = Features(hidden=True, widened=widening > 0, paired=paired > 1)
-    params = KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency)
+    compare(KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency), moves, features)
+
+
+def compare(params: SearchParams, moves: str, features: Features) -> None:
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
-    view = GAME.observation(state, 0)
-    engine = engine_of(GAME, features)
-    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, params, view, SIMULATIONS, new_stream(9), engine.new_workspace())
-    naive = NaiveIsmcts(GAME, view, new_stream(9), features.widened)
-    naive.simulate(params, SIMULATIONS)
-    naive.root.available = 0
-    assert nodes_of(tree) == naive.root
+    agreed(GAME, params, SIMULATIONS, 7, GAME.observation(state, 0), features)
 
 
 def test_moves_that_share_deals_are_visited_alike() -> None:

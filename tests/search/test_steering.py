@@ -13,9 +13,9 @@ import pytest
 import games
 from games.compile.specialise import specialise
 from games.errors import InvalidInput
-from games.game import Game, State
+from games.game import State
 from games.jit import njit
-from games.rng import below, new_stream
+from games.rng import new_stream
 from games.tictactoe import TicTacToe
 from search.features import DECISIVE, GREEDY, RANDOM, Features
 from search.kernel.engine import engine_of
@@ -30,10 +30,10 @@ from search.prepare import open_search
 from search.request import PLAYOUT_POLICIES, SearchRequest
 from search.tree.arena import PLAIN_LAYOUT, ROOT, new_tree
 from tests.games.common import JIT, plain
-from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, nodes_of
-from tests.search.naive import NaiveSearch, Node, best_child
+from tests.search.common import KNOBS, ChaosExecutor, agreed, digest_of_search
+from tests.search.naive import Node
 
-_below, _allowed = plain(below), plain(allowed)
+_allowed = plain(allowed)
 WEIGHTS = np.array([2.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 2.0])
 """What a cell of tic-tac-toe is worth at first sight."""
 
@@ -62,109 +62,9 @@ class Weighted(TicTacToe):
         self.rules = self.rules._replace(priority=weight, evaluate=stones)
 
 
-class Naive(NaiveSearch):
-    """The naive search, steered, with the same draws."""
-
-    def __init__(self, game: Game, root_state: State, stream: object, features: Features) -> None:
-        super().__init__(game, root_state, stream)  # type: ignore[arg-type]
-        self.features = features
-
-    def _simulate_once(self, params: SearchParams) -> None:
-        self.params = params
-        super()._simulate_once(params)
-        if self.features.evaluated:
-            self._evaluate_nodes(self.root, self.root_state)
-
-    def _evaluate_nodes(self, node: Node, state: State) -> float:
-        """What the position says, or with implicit minimax the best of the children; all anew."""
-        mover = int(self.game.calls.current_player(state))
-        below = []
-        for child in node.children:
-            after = state.copy()
-            self.game.calls.play(after, child.move)
-            below.append(self._evaluate_nodes(child, after))
-        if below and self.params.implicit:
-            node.heuristic = min(below) if mover else max(below)
-        else:
-            ended = self.game.calls.is_terminal(state)
-            node.heuristic = float(
-                np.float32(self.game.calls.returns(state) if ended else self.game.calls.evaluate(state))
-            )
-        return node.heuristic
-
-    def _winning(self, state: State, legal: list[int]) -> int | None:
-        calls = self.game.calls
-        for move in legal:
-            after = state.copy()
-            calls.play(after, move)
-            wins = -1.0 if calls.current_player(state) else 1.0
-            if calls.is_terminal(after) and calls.returns(after) == wins:
-                return move
-        return None
-
-    def _evaluate(self, state: State) -> float:
-        if not self.features.steered:
-            return super()._evaluate(state)
-        calls, params = self.game.calls, self.params
-        for _ in range(params.playout_plies):
-            if calls.is_terminal(state):
-                break
-            legal = self._legal(state)
-            policy = (params.first_policy, params.second_policy)[int(calls.current_player(state))]
-            winning = self._winning(state, legal) if policy == DECISIVE else None
-            if winning is not None:
-                calls.play(state, winning)
-                continue
-            if policy == GREEDY:
-                legal = self._best(legal)
-            calls.play(state, legal[int(_below(self.stream, len(legal)))])
-        return float(calls.returns(state) if calls.is_terminal(state) else calls.evaluate(state))
-
-    def _best(self, moves: list[int]) -> list[int]:
-        top = max(WEIGHTS[move] for move in moves)
-        return [move for move in moves if WEIGHTS[move] == top]
-
-    def _choose(self, params: SearchParams, node: Node, state: State, mover: int) -> tuple[Node, bool]:
-        if self.features.decisive:
-            winning = self._winning(state, self._legal(state))
-            if winning is not None:
-                is_new = not node.children
-                if is_new:
-                    node.children.append(Node(winning))
-                    node.complete = True
-                return node.children[0], is_new
-        if self.features.widened and len(node.children) >= _allowed(params, node.visits + node.unobserved):
-            return node.children[best_child(params, node, mover)[0]], False
-        return super()._choose(params, node, state, mover)
-
-    def _untried(self, node: Node, legal: list[int]) -> int:
-        if not self.features.widened:
-            return super()._untried(node, legal)
-        chosen, top, found = -1, -math.inf, 0
-        tried = {child.move for child in node.children}
-        for move in legal:
-            if move in tried:
-                continue
-            if WEIGHTS[move] > top:
-                top, found = WEIGHTS[move], 0
-            if WEIGHTS[move] == top:
-                found += 1
-                if _below(self.stream, found) == 0:
-                    chosen = move
-        return chosen
-
-
 def same_trees(params: SearchParams, features: Features, simulations: int, seed: int) -> Node:
     """Both searches from the start; the tree that they agree on."""
-    game = Weighted()
-    engine = engine_of(game, features)
-    tree, work = engine.new_tree(PLAIN_LAYOUT.capacity_for(2**26, simulations)), engine.new_workspace()
-    naive = Naive(game, game.initial_state(), new_stream(seed), features)
-    with np.errstate(over="ignore"):
-        engine.simulate(tree, params, game.initial_state(), simulations, new_stream(seed), work)
-        naive.simulate(params, simulations)
-    assert nodes_of(tree) == naive.root
-    return naive.root
+    return agreed(Weighted(), params, simulations, seed, features=features)
 
 
 @pytest.mark.parametrize("plies", [0, 1, 3, NO_CUT])
