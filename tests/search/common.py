@@ -27,6 +27,7 @@ from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
 from search.kernel.params import NO_CUT, SearchParams
 from search.kernel.uct import best_child
 from search.kernel.workspace import VALUE
+from search.players import Choice, Seen, player_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -136,6 +137,28 @@ def agreed(
     if game.num_players > 2:
         assert work.totals.tolist() == naive.totals
     return naive.root
+
+
+def seen_in(game: Game, state: State, past: tuple[int, ...] | None = None) -> Seen:
+    """What the player to move is shown."""
+    mover = int(game.calls.current_player(state))
+    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)), past)
+
+
+def seen_at(spec: str, begin: str = "") -> Seen:
+    """What the player to move is shown after so many moves, or in a position (with a /)."""
+    game = games.load(spec)
+    state = game.parse_position(begin) if "/" in begin else game.initial_state()
+    past = () if "/" in begin else tuple(game.play_text(state, begin.split()))
+    return seen_in(game, state, None if game.hidden_information or "/" in begin else past)
+
+
+def chosen(player: str, spec: str, begin: str = "", seed: int = 1) -> tuple[str, Choice]:
+    """The legal move that a player chooses there, as text, and the whole answer."""
+    seen = seen_at(spec, begin)
+    choice = player_of(player, seen.game).choose(seen, seed)
+    assert choice.move in seen.legal
+    return seen.game.format_move(seen.state, choice.move), choice
 
 
 def restored(statistics: Statistics) -> Tree:
