@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import pytest
 
@@ -22,7 +23,6 @@ DEPTHS = {
     "morris:variant=lasker": 2,
     "thud:ruleset=seed": 1,
 }
-GAMES = pytest.mark.parametrize("spec", DEPTHS)
 EVERY = 8 if JIT else 32
 """Positions of a random game to the next one that is searched: the twin is slow."""
 
@@ -32,55 +32,33 @@ def _looking(spec: str) -> tuple[games.Game, Lookahead]:
     return game, lookahead_of(game, next(iter(game.evaluators), "default"))
 
 
-@GAMES
-@pytest.mark.parametrize("prunes", [False, True])
-@pytest.mark.parametrize("ordered", [False, True])
-def test_values_and_best_moves_equal_the_recursive_twins(spec: str, prunes: bool, ordered: bool) -> None:
+@pytest.mark.parametrize("spec", DEPTHS)
+def test_values_and_best_moves_equal_the_recursive_twins(spec: str) -> None:
+    """One best move takes no more positions than all. Lines lead to positions of the root's value."""
     game, lookahead = _looking(spec)
     for ply, (state, _, _) in enumerate(random_game(game, seed=3, max_plies=60)):
-        if ply % EVERY:
-            continue
-        before = state.copy()
-        for depth in range(1, DEPTHS[spec] + 1):
-            limits = lookahead.limits(depth, prunes=prunes, ordered=ordered)
-            found = lookahead.search(state, limits)
-            value, positions = score(game, state, depth)
-            assert found.value == value
-            assert list(found.best_moves) == best_moves(game, state, depth)
-            if prunes:
-                assert found.positions <= positions
-            else:
-                assert found.positions == positions and found.cuts == 0
-            assert (state == before).all()
-
-
-@GAMES
-def test_one_best_move_takes_no_more_positions_than_all(spec: str) -> None:
-    game, lookahead = _looking(spec)
-    for ply, (state, _, _) in enumerate(random_game(game, seed=5, max_plies=40)):
-        if ply % EVERY:
-            continue
-        every = lookahead.search(state, lookahead.limits(DEPTHS[spec]))
-        one = lookahead.search(state, lookahead.limits(DEPTHS[spec], finds_ties=False))
-        assert one.value == every.value
-        assert one.best_moves[0] in every.best_moves
-        assert one.line[0] == one.best_moves[0]
-        assert one.positions <= every.positions
-
-
-@GAMES
-def test_the_line_leads_to_a_position_of_the_roots_value(spec: str) -> None:
-    game, lookahead = _looking(spec)
-    depth = DEPTHS[spec]
-    for ply, (state, _, _) in enumerate(random_game(game, seed=7, max_plies=40)):
-        if ply % EVERY:
-            continue
-        found = lookahead.search(state, lookahead.limits(depth))
-        for move in found.line:
-            assert move in game.legal_moves(state)
-            game.calls.play(state, move)
-        assert score(game, state, 0, len(found.line))[0] == found.value
-        assert len(found.line) == depth or game.calls.is_terminal(state)
+        for depth in range(1, DEPTHS[spec] + 1) if ply % EVERY == 0 else ():
+            before, (value, positions) = state.copy(), score(game, state, depth)
+            best = best_moves(game, state, depth)
+            for prunes, ordered in product((False, True), repeat=2):
+                limits = lookahead.limits(depth, prunes=prunes, ordered=ordered)
+                found = lookahead.search(state, limits)
+                assert (found.value, list(found.best_moves)) == (value, best)
+                if prunes:
+                    assert found.positions <= positions
+                else:
+                    assert found.positions == positions and found.cuts == 0
+                one = lookahead.search(state, limits._replace(finds_ties=False))
+                assert one.value == value and one.positions <= found.positions
+                assert one.line[0] == one.best_moves[0] in best
+                assert (state == before).all()
+                for line in (found.line, one.line):
+                    end = state.copy()
+                    for move in line:
+                        assert move in game.legal_moves(end)
+                        game.calls.play(end, move)
+                    assert score(game, end, 0, len(line))[0] == value
+                    assert len(line) == depth or game.calls.is_terminal(end)
 
 
 def test_tic_tac_toe_is_searched_to_the_end_of_its_games() -> None:

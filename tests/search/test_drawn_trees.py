@@ -51,29 +51,46 @@ def size(node: Traced, *, visited: bool) -> int:
     return (node.visited or not visited) + sum(size(child, visited=visited) for child in node.children)
 
 
-def test_figure_8_the_highest_and_the_lowest_of_some_moves() -> None:
-    assert searched("explicit:(3 -2 0 5)")[0] == 5
-    assert searched("explicit:[8 -2 6 3 -1]")[0] == -2
+@pytest.mark.parametrize(
+    ("spec", "changes", "value", "positions", "bounds"),
+    [
+        # Figure 8: the highest and the lowest of some moves.
+        ("explicit:(3 -2 0 5)", {}, 5, 5, []),
+        ("explicit:[8 -2 6 3 -1]", {}, -2, 6, []),
+        # Figures 9 and 11: 27 nodes; 19 with alpha-beta, or 22 if equals are not cut.
+        (FIGURE_9, {"prunes": False}, 3, 27, None),
+        (FIGURE_9, {}, 3, 19, None),
+        (FIGURE_9, {"cuts_equals": False}, 3, 22, None),
+        # Figure 12, an alpha cut: the parent has 9 for certain; the node, a minimum, has found 4.
+        (FIGURE_12, {}, 9, 4, [(9, 4)]),
+        # Figure 13, a beta cut: the parent, a minimum, is at most 1; the node has found 8.
+        (FIGURE_13, {}, 1, 4, [(8, 1)]),
+        # Figure 14: 57 percent are cut.
+        (FIGURE_14, {"prunes": False}, 8, 35, None),
+        (FIGURE_14, {}, 8, 15, [(10, 8), (10, 8), (8, -10), (8, -10), (8, -10)]),
+    ],
+)
+def test_a_search_visits_and_cuts_what_the_figure_shows(
+    spec: str, changes: dict[str, bool], value: float, positions: int, bounds: list[tuple[int, int]] | None
+) -> None:
+    found_value, found = searched(spec, **changes)
+    assert (found_value, found.positions) == (value, positions)
+    if changes == {"prunes": False}:
+        assert found.complete and found.cuts == 0
+    if spec == FIGURE_9:
+        assert found.line == (0, 0, 1)
+    if bounds is not None:
+        assert cuts(traced(spec, "alphabeta:depth=3,ties=first").root, games.load(spec).points) == bounds
+        assert found.cuts == len(bounds)
 
 
-def test_figures_9_and_11_minimax_of_27_nodes() -> None:
-    value, found = searched(FIGURE_9, prunes=False)
-    assert (value, found.positions, found.leaves, found.cuts) == (3, 27, 15, 0)
-    assert found.complete and found.line == (0, 0, 1)
+def test_the_values_of_figure_9() -> None:
     assert levels(traced(FIGURE_9, "minimax:depth=3,ties=first"), 9) == [
         [3],
         [3, -1, -2],
         [3, 8, 7, 3, -1, -2, 9, 7],
         [1, 3, 2, 8, 7, 4, 2, 3, -9, -1, -5, -2, -3, 9, 7],
     ]
-
-
-def test_figure_9_with_alpha_beta_visits_19_nodes_or_22_if_equals_are_not_cut() -> None:
-    value, found = searched(FIGURE_9)
-    assert (value, found.positions) == (3, 19)
-    value, wide = searched(FIGURE_9, cuts_equals=False)
-    assert (value, wide.positions) == (3, 22)
-    assert found.line == wide.line == (0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -91,32 +108,9 @@ def test_a_trace_has_all_that_minimax_visits_and_says_what_was_cut(
         trace = traced(spec, player)
         assert (trace.visited, trace.total) == (expected, nodes)
         assert (size(trace.root, visited=True), size(trace.root, visited=False)) == (expected, nodes)
-        points = games.load(spec).points
-        assert all(alpha >= beta for alpha, beta in cuts(trace.root, points))
-        assert bool(cuts(trace.root, points)) == (expected < nodes)
-
-
-def test_figure_12_an_alpha_cut() -> None:
-    """The parent has 9 for certain; the node, a minimum, has found 4: its other moves are left out."""
-    value, found = searched(FIGURE_12)
-    assert (value, found.positions, found.cuts) == (9, 4, 1)
-    assert cuts(traced(FIGURE_12, "alphabeta:depth=3,ties=first").root, 9) == [(9, 4)]
-
-
-def test_figure_13_a_beta_cut() -> None:
-    """The parent, a minimum, is at most 1; the node has found 8: its other moves are left out."""
-    value, found = searched(FIGURE_13)
-    assert (value, found.positions, found.cuts) == (1, 4, 1)
-    assert cuts(traced(FIGURE_13, "alphabeta:depth=3,ties=first").root, 9) == [(8, 1)]
-
-
-def test_figure_14_needs_15_nodes_and_cuts_57_percent() -> None:
-    value, full = searched(FIGURE_14, prunes=False)
-    least, found = searched(FIGURE_14)
-    assert (full.positions, found.positions) == (35, 15)
-    assert value == least == 8
-    trace = traced(FIGURE_14, "alphabeta:depth=3,ties=first")
-    assert cuts(trace.root, 10) == [(10, 8), (10, 8), (8, -10), (8, -10), (8, -10)]
+        bounds = cuts(trace.root, games.load(spec).points)
+        assert all(alpha >= beta for alpha, beta in bounds)
+        assert bool(bounds) == (expected < nodes)
 
 
 def test_moves_that_are_as_good_as_the_best_are_found_if_asked_for() -> None:
