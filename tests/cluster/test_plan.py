@@ -26,7 +26,7 @@ from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import here, start
-from tests.games.own_problem import optimum, write
+from tests.games.own_game import optimum, write_dice
 
 INLINE = ("--executor", "inline", "--json")
 compiled_only = pytest.mark.skipif(
@@ -71,7 +71,7 @@ class Walks(PythonGame):
 
 @pytest.fixture
 def dice(tmp_path: Path) -> str:
-    return write(tmp_path)
+    return write_dice(tmp_path)
 
 
 @pytest.fixture
