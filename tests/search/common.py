@@ -194,6 +194,24 @@ def run_search(
     return session.run(), session
 
 
+def undisturbed(request: SearchRequest, seeds: Iterable[int] = (1,), workers: int = 3) -> SearchResult:
+    """The result of a search, which no chaos changes."""
+    calm, _ = run_search(request)
+    lost = 0
+    for seed in seeds:
+        chaos = ChaosExecutor(seed)
+        result, session = run_search(request, chaos, workers)
+        for name in ("digest", "answer", "simulations", "playouts", "jobs", "tree_nodes", "stopped_by"):
+            assert getattr(result, name) == getattr(calm, name), name
+        assert result.jobs_retried <= chaos.lost
+        if result.stopped_by == "simulations":
+            assert session.coordinator.counters.late_results <= chaos.repeated + chaos.lost
+        lost += chaos.lost
+    assert lost > 0 or calm.jobs < 40
+    assert calm.jobs_retried == 0
+    return calm
+
+
 def digest_of_search(executor: Executor | None = None, workers: int = 1, **request: Any) -> str:
     """The digest of the search."""
     return run_search(SearchRequest(**request), executor, workers)[0].digest

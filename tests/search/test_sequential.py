@@ -1,4 +1,4 @@
-"""The compiled search makes the very tree that the naive one makes."""
+"""Kernels make the very tree that the naive search makes, for problems of every form."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import games
-from search.kernel.params import SearchParams
+from search.kernel.params import SearchParams, params_of
+from search.request import SearchRequest
 from tests.games.common import JIT
-from tests.search.common import KNOBS, agreed, position
-from tests.search.naive import Node
+from tests.search.common import KNOBS, agreed, nodes_of, position, run_search
+from tests.search.forms import COMPILED, FORMS, problem
+from tests.search.naive import NaiveSearch, Node
 
 SIMULATIONS = {
     "tictactoe": 1500 if JIT else 300,
@@ -75,3 +77,58 @@ def test_visits_beyond_the_tables(spec: str) -> None:
 def test_the_seed_changes_the_tree() -> None:
     first, second = (compare("tictactoe", seed, KNOBS, simulations=200) for seed in (1, 2))
     assert first != second
+
+
+COMPILED_SIMULATIONS = 400 if JIT else 100
+PLAIN_SIMULATIONS = 100
+
+
+PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
+
+
+@pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
+    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+    simulations = PLAIN_SIMULATIONS if plain else COMPILED_SIMULATIONS
+    for seed in (2,) if plain else (3, 4, 5):
+        agreed(games.load(problem(form, seed, plain)), params, simulations, seed)
+
+
+@pytest.mark.parametrize(
+    "options", [{"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
+)
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, Any]) -> None:
+    """In plain Python without the rules, from what workers say of positions."""
+    compare_by_leaves(form, plain, options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_so_it_is_with_playouts_that_are_cut(form: str) -> None:
+    """Without rewards nobody has a score before the end."""
+    cut = {"lanes": 2, "playout_plies": 2, "exploration": 0.2, "exploration_scale": "fixed"}
+    compare_by_leaves(form, True, cut)
+
+
+def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
+    simulations = PLAIN_SIMULATIONS if plain else COMPILED_SIMULATIONS
+    request = SearchRequest(
+        problem(form, 8, plain), strategy="leaf", simulations=simulations, seed=5, **options
+    )
+    result, session = run_search(request)
+    search = session.search
+    naive = NaiveSearch(search.game, search.context.root_state, features=search.context.features)
+    naive.search_by_leaves(params_of(search.context), search.plan, request.seed)
+    assert nodes_of(search.strategy.tree) == naive.root
+    outlook = search.strategy.outlook
+    if search.game.has_lines and request.playout_plies is not None:
+        # A playout that is cut does not come to the end.
+        assert outlook.line == ()
+        assert result.best_line is None
+    elif search.game.has_lines:
+        assert (outlook.value, [*outlook.line]) == naive.best
+        assert result.best_line is not None
+        assert result.best_line.value == naive.best[0]
+    if search.game.num_players > 2:
+        assert result.values == tuple(total / simulations for total in naive.totals)
