@@ -190,6 +190,8 @@ class NaiveSearch:
                     node.proof = RESULTS[self.calls.returns(state)]
                 break
             child, is_new = self._choose(params, node, state, visits)
+            if child is None:
+                break
             line.nodes.append(child)
             self._play(line, child.move)
         self._searched += line.nodes[1:2]
@@ -205,8 +207,10 @@ class NaiveSearch:
             self.calls.determinize(self.root_state, self._dealt, self.stream)  # type: ignore[arg-type]
         return self._dealt.copy()
 
-    def _choose(self, params: SearchParams, node: Node, state: State, visits: int) -> tuple[Node, bool]:
-        """The child to go to, and whether it was made for that."""
+    def _choose(
+        self, params: SearchParams, node: Node, state: State, visits: int
+    ) -> tuple[Node | None, bool]:
+        """The child to go to, None to go no further; and whether it was made for that."""
         mover, legal = int(self.calls.current_player(state)), self._legal(state)
         children, used = {child.move: child for child in node.children}, 0
         hidden = self.game.hidden_information
