@@ -24,7 +24,7 @@ from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import answer, compiled_only, refused, start
-from tests.games.own_problem import optimum, write
+from tests.games.own_game import optimum, write_dice
 from tests.waiting import eventually
 
 INLINE = ("--executor", "inline")
@@ -67,7 +67,7 @@ class Walks(PythonGame):
 
 @pytest.fixture
 def dice(tmp_path: Path) -> str:
-    return write(tmp_path)
+    return write_dice(tmp_path)
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ class NaiveMorris:
     mover: int = 0
     removing: bool = False
     turns: int = 0
-    result: float | None = None
+    score: float | None = None
     seen: Counter[object] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -71,6 +71,11 @@ class NaiveMorris:
                 joined = [line for line in lines if not is_diagonal(line)]
         self.edges = {frozenset(pair) for line in joined for pair in pairwise(line)}
 
+    @property
+    def pieces(self) -> dict[tuple[int, int], int]:
+        """The owners by row and column."""
+        return {(y, x): owner for (x, y), owner in self.owner.items()}
+
     def name(self, point: Point) -> str:
         return f"{'abcdefg'[point[0]]}{point[1] + 1}"
 
@@ -79,6 +84,8 @@ class NaiveMorris:
 
     def moves(self) -> dict[str, tuple[Point | None, Point]]:
         """By text: from where (None: from the hand) and to where; or what is removed."""
+        if self.score is not None:
+            return {}
         if self.removing:
             other = self.stones(1 - self.mover)
             safe = {point for mill in self.mills if mill <= other for point in mill}
@@ -115,7 +122,7 @@ class NaiveMorris:
         self.turns += 1
         if any(end in mill and mill <= self.stones(self.mover) for mill in self.mills):
             if self.variant == "three":
-                self.result = 1.0 - 2.0 * self.mover
+                self.score = 1.0 - 2.0 * self.mover
                 return
             self.removing = True
             return
@@ -128,10 +135,10 @@ class NaiveMorris:
         self.seen[position] += 1
         often = {"first": 2, "threefold": 3, "none": 10**9}[str(self.options["repetition"])]
         if len(self.stones(self.mover)) + self.hands[self.mover] < 3:
-            self.result = 2.0 * self.mover - 1.0
+            self.score = 2.0 * self.mover - 1.0
         elif self.variant == "twelve" and len(self.owner) == len(self.points):
-            self.result = 0.0
+            self.score = 0.0
         elif not self.moves():
-            self.result = 2.0 * self.mover - 1.0
+            self.score = 2.0 * self.mover - 1.0
         elif self.turns >= int(self.options["cap"]) or self.seen[position] >= often:
-            self.result = 0.0
+            self.score = 0.0

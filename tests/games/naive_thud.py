@@ -22,29 +22,42 @@ class NaiveThud:
 
     def __init__(self, options: dict[str, str | int]) -> None:
         self.options = options
-        self.mover = "d" if options["first"] == "dwarfs" else "T"
-        self.pieces: dict[Square, str] = {}
+        self.side = "d" if options["first"] == "dwarfs" else "T"
+        self.signs: dict[Square, str] = {}
         for x, y in SQUARES:
             if max(abs(x - 7), abs(y - 7)) == 1:
-                self.pieces[x, y] = "T"
+                self.signs[x, y] = "T"
             edge = any((x + a, y + b) not in SQUARES | {STONE} for a, b in ((0, 1), (1, 0), (0, -1), (-1, 0)))
             if edge and x != 7 and y != 7:
-                self.pieces[x, y] = "d"
+                self.signs[x, y] = "d"
         self.history: list[tuple[str, bool]] = []
         """For each ply who moved, and whether anything was taken."""
 
     @property
+    def mover(self) -> int:
+        return "dT".index(self.side)
+
+    @property
+    def pieces(self) -> dict[Square, int]:
+        """The owners by row and column."""
+        return {(y, x): "dT".index(sign) for (x, y), sign in self.signs.items()}
+
+    @property
     def margin(self) -> int:
-        signs = list(self.pieces.values())
+        signs = list(self.signs.values())
         return signs.count("d") - 4 * signs.count("T")
+
+    @property
+    def score(self) -> float:
+        return self.margin / 32
 
     def moves(self) -> dict[str, tuple[Square, Square, frozenset[Square]]]:
         """The moves by their text: from, to, and what is taken."""
         if self._is_ended():
             return {}
         found = {}
-        for source, piece in self.pieces.items():
-            if piece == self.mover:
+        for source, piece in self.signs.items():
+            if piece == self.side:
                 for target, taken in self._dwarf(source) if piece == "d" else self._troll(source):
                     cells = "".join(f"x{name(each)}" for each in sorted(taken))
                     text = f"{piece}{name(source)}-{name(target)}{cells}"
@@ -52,34 +65,31 @@ class NaiveThud:
                     found[text] = (source, target, frozenset(taken))
         return found
 
-    def is_over(self) -> bool:
-        return not self.moves()
-
     def play(self, text: str) -> None:
         source, target, taken = self.moves()[text]
         for square in taken:
-            del self.pieces[square]
-        self.pieces[target] = self.pieces.pop(source)
-        self.history.append((self.mover, bool(taken)))
-        self.mover = "T" if self.mover == "d" else "d"
+            del self.signs[square]
+        self.signs[target] = self.signs.pop(source)
+        self.history.append((self.side, bool(taken)))
+        self.side = "T" if self.side == "d" else "d"
 
     def _dwarf(self, source: Square) -> Iterator[tuple[Square, set[Square]]]:
         for direction in DIRECTIONS:
             for distance in range(1, 15):
                 target = _away(source, direction, distance)
                 between = [_away(source, direction, i) for i in range(1, distance)]
-                if any(square not in SQUARES or square in self.pieces for square in between):
+                if any(square not in SQUARES or square in self.signs for square in between):
                     continue
-                if target in SQUARES and target not in self.pieces:
+                if target in SQUARES and target not in self.signs:
                     yield target, set()
-                if self.pieces.get(target) == "T" and self._line(source, direction, "d") >= distance:
+                if self.signs.get(target) == "T" and self._line(source, direction, "d") >= distance:
                     yield target, {target}
 
     def _troll(self, source: Square) -> Iterator[tuple[Square, set[Square]]]:
         for direction in DIRECTIONS:
             for distance in range(1, self._line(source, direction, "T") + 1):
                 way = [_away(source, direction, i) for i in range(1, distance + 1)]
-                if all(square in SQUARES and square not in self.pieces for square in way):
+                if all(square in SQUARES and square not in self.signs for square in way):
                     for taken in self._choices(way[-1]):
                         if distance == 1 or taken or self.options["shove_requires_capture"] == "no":
                             yield way[-1], taken
@@ -87,7 +97,7 @@ class NaiveThud:
     def _choices(self, target: Square) -> list[set[Square]]:
         """What a troll that lands on a square may take."""
         beside = {_away(target, direction, 1) for direction in DIRECTIONS}
-        dwarfs = {square for square in beside if self.pieces.get(square) == "d"}
+        dwarfs = {square for square in beside if self.signs.get(square) == "d"}
         rule = self.options["troll_capture"]
         if rule == "all_forced" or not dwarfs:
             return [dwarfs]
@@ -96,13 +106,13 @@ class NaiveThud:
     def _line(self, front: Square, direction: Square, piece: str) -> int:
         """The pieces in the unbroken line behind the front one, itself included."""
         length = 0
-        while self.pieces.get(_away(front, direction, -length)) == piece:
+        while self.signs.get(_away(front, direction, -length)) == piece:
             length += 1
         return length
 
     def _is_ended(self) -> bool:
         """Whether the game is over for another reason than that the mover cannot move."""
-        if len(set(self.pieces.values())) < 2 or len(self.history) >= int(self.options["turns"]):
+        if len(set(self.signs.values())) < 2 or len(self.history) >= int(self.options["turns"]):
             return True
         if self.options["end"] == "cap":
             last = int(self.options["no_capture"])

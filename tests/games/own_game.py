@@ -1,26 +1,27 @@
-"""Connect Four as games/OWN_GAME.md prints it, compiled and as a simulator that waits; spoilt versions."""
+"""What pages print: Connect Four, compiled, as a simulator that waits, and spoilt; the game of dice."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "games" / "OWN_GAME.md"
+PAGES = Path(__file__).parents[2] / "games"
+ROUNDS, ROLLS = 3, 3
 
 
 def connect_four() -> str:
     """The text of the file that games/OWN_GAME.md builds."""
-    return _codes()[0]
+    return _codes("OWN_GAME.md")[0]
 
 
 def waiting_connect_four() -> str:
     """The text of its simulator that waits."""
-    return _codes()[1]
+    return _codes("OWN_GAME.md")[1]
 
 
-def _codes() -> list[str]:
-    first, second = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return [first, second]
+def _codes(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (PAGES / page).read_text(), re.DOTALL)
 
 
 def write(folder: Path, name: str = "connect4.py", **changes: str) -> str:
@@ -38,6 +39,24 @@ def write_waiting(folder: Path) -> str:
     """Write the simulator that waits; its path."""
     (folder / "slow.py").write_text(waiting_connect_four())
     return str(folder / "slow.py")
+
+
+def write_dice(folder: Path) -> str:
+    """Write the game of dice that games/PROBLEMS.md prints; its path."""
+    (folder / "dice.py").write_text(_codes("PROBLEMS.md")[0])
+    return str(folder / "dice.py")
+
+
+@cache
+def worth_of_roll(rolls: int) -> float:
+    """The expected points of a round with so many rolls left, by dynamic programming."""
+    again = worth_of_roll(rolls - 1) if rolls > 1 else 0.0
+    return sum(max(face, again) for face in range(1, 7)) / 6
+
+
+def optimum() -> float:
+    """The best possible mean of a game of dice."""
+    return ROUNDS * worth_of_roll(ROLLS)
 
 
 SPOILT = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,35 +13,6 @@ from games.gym.table import AT, END, NEXT, PROBABILITY, REWARD, STEPS, TableGame
 from search.episode import Episode
 
 Values = npt.NDArray[np.float64]
-
-
-def optimal_values(env: Any, steps: int) -> tuple[Values, npt.NDArray[np.int64]]:
-    """The most that can be expected in so many steps, by state, and by steps left and state the best move.
-
-    By value iteration over the table ``P`` of an environment of toy_text: a reward is not discounted, and
-    nothing follows the last step.
-    """
-    table = env.unwrapped.P
-    most = max(len(outcomes) for moves in table.values() for outcomes in moves.values())
-    shape = len(table), len(table[0]), most
-    chances, rewards, goes_on = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    after = np.zeros(shape, dtype=np.int64)
-    for state, moves in table.items():
-        for move, outcomes in moves.items():
-            for k, (chance, next_state, reward, ended) in enumerate(outcomes):
-                chances[state, move, k], rewards[state, move, k] = chance, reward
-                goes_on[state, move, k], after[state, move, k] = not ended, next_state
-    values = np.zeros(len(table))
-    policy = np.zeros((steps + 1, len(table)), dtype=np.int64)
-    for left in range(1, steps + 1):
-        moves_worth = (chances * (rewards + goes_on * values[after])).sum(axis=2)
-        values, policy[left] = moves_worth.max(axis=1), moves_worth.argmax(axis=1)
-    return values, policy
-
-
-def optimum(env: Any, steps: int) -> float:
-    """The expectation of the best policy over the starts of the environment."""
-    return float(env.unwrapped.initial_state_distrib @ optimal_values(env, steps)[0])
 
 
 def exact_values(game: TableGame) -> Values:

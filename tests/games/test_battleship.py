@@ -15,13 +15,12 @@ import pytest
 import games
 from games import InvalidInput
 from games.battleship import Battleship, rules
-from games.battleship.placements import placements_of
+from games.battleship.placements import WORD_BITS, WORDS, placements_of
 from games.battleship.sampling import ENTRIES, NUM_ENTRIES, WEIGHT_OF_ONE, make_view
 from games.compile.rule_stubs import determinize
-from games.compile.specialise import cached_njit, specialise
+from games.compile.specialise import specialise
 from games.contract.findings import deal
 from games.game import REST, State
-from games.jit import njit
 from games.rng import Stream, new_stream
 from tests.games import naive_battleship as naive
 from tests.games.common import JIT, sample, start
@@ -34,15 +33,6 @@ def battleship(spec: str) -> Battleship:
     game = games.load(spec)
     assert isinstance(game, Battleship)
     return game
-
-
-@njit
-def ones(bits: np.uint64) -> int:
-    """How many bits are set."""
-    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))  # type: ignore[return-value]
 
 
 def draw_fleets(view: State, state: State, stream: Stream, keys: npt.NDArray[np.int64]) -> None:
@@ -209,46 +199,22 @@ def count_ships(
             counts[cell] += (state[rules.CELLS + cell] >> 4) != 0
 
 
-@pytest.mark.skipif(not JIT, reason="takes a billion steps")
-@pytest.mark.parametrize(
-    ("touch", "number"), [("any", 30_093_975_536), ("no_side", 5_797_542_752), ("no_contact", 3_851_502_784)]
-)
-def test_number_of_fleets(touch: str, number: int) -> None:
-    """Separate programs' counts of the standard fleet on 10x10, with the two ships of three told apart."""
-    placements = placements_of(10, (5, 4, 3, 3, 2), touch)
-    clash = (placements.cells[:, None, :] & placements.halos[None, :, :]).any(axis=2)
-    last = clash[:, placements.starts[4] :]
-    bits = np.zeros((len(clash), 3), dtype=np.uint64)
-    for n in range(last.shape[1]):
-        bits[:, n // 64] |= last[:, n].astype(np.uint64) << np.uint64(n % 64)
-    assert count_fleets(clash, bits, placements.starts) == number
+@pytest.mark.parametrize(("size", "lengths"), [(10, (5, 4, 3, 3, 2)), (5, (3, 1))])
+@pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])
+def test_placements_and_what_may_lie_beside_them(touch: str, size: int, lengths: tuple[int, ...]) -> None:
+    """All ships of each length, and which pairs of them may be on the board together."""
+    tables = placements_of(size, lengths, touch)
+    found, halos = ([cells_of(mask) for mask in masks] for masks in (tables.cells, tables.halos))
+    starts = tables.starts.tolist()
+    for length, first, end in zip(lengths, starts[:-1], starts[1:], strict=True):
+        assert {*found[first:end]} == {*naive.ships(size, length)} and len({*found[first:end]}) == end - first
+    for ship, halo in zip(found, halos, strict=True):
+        for other in found[:: 7 if size == 10 else 1]:
+            assert halo.isdisjoint(other) == naive.may_lie(size, touch, other, [ship])
 
 
-@cached_njit
-def count_fleets(
-    clash: npt.NDArray[np.bool_], bits: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64]
-) -> int:
-    """Fleets of five ships: ``clash`` of each pair of placements, ``bits`` of each with the last ship's."""
-    total = 0
-    fourth = np.zeros(len(clash), dtype=np.int64)
-    for a in range(starts[0], starts[1]):
-        for b in range(starts[1], starts[2]):
-            if clash[a, b]:
-                continue
-            num_fourth = 0
-            for d in range(starts[3], starts[4]):
-                fourth[num_fourth] = d
-                num_fourth += not (clash[a, d] or clash[b, d])
-            for c in range(starts[2], starts[3]):
-                if clash[a, c] or clash[b, c]:
-                    continue
-                for i in range(num_fourth):
-                    d = fourth[i]
-                    if not clash[c, d]:
-                        total += starts[5] - starts[4]
-                        for word in range(3):
-                            total -= ones(bits[a, word] | bits[b, word] | bits[c, word] | bits[d, word])
-    return total
+def cells_of(mask: npt.NDArray[np.int64]) -> frozenset[int]:
+    return frozenset(c for c in range(WORDS * WORD_BITS) if mask[c // WORD_BITS] >> c % WORD_BITS & 1)
 
 
 def test_random_shooting_alone_needs_1717_18ths_shots() -> None:

@@ -1,55 +1,16 @@
-"""Breakthrough against a slow twin written from the rules, and against positions set by hand."""
+"""Breakthrough in positions set by hand."""
 
 from __future__ import annotations
 
-import random
 from functools import partial
 
-import numpy as np
 import pytest
 
 from games import InvalidInput
-from games.board import format_cell
 from games.breakthrough import Breakthrough
-from tests.games.common import JIT, SPECS, loaded
-from tests.games.naive_breakthrough import Move, NaiveBreakthrough
-
-SIZES = [
-    *[spec for spec in SPECS if spec.startswith("breakthrough")],
-    "breakthrough:rows=4,columns=4",
-    "breakthrough:rows=16,columns=4",
-]
-
+from tests.games.common import loaded
 
 _load = partial(loaded, Breakthrough)
-
-
-def _text(move: Move) -> str:
-    return format_cell(*move[0]) + format_cell(*move[1])
-
-
-@pytest.mark.parametrize("spec", SIZES)
-def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
-    game = _load(spec)
-    for seed in range(40 if JIT else 2):
-        draw = random.Random(seed)
-        state, naive = game.initial_state(), NaiveBreakthrough(game.rows, game.columns)
-        while naive.winner is None:
-            assert not game.rules.is_terminal(state)
-            assert game.rules.current_player(state) == naive.mover
-            moves = {_text(move): move for move in naive.legal()}
-            legal = game.legal_moves(state)
-            texts = [game.format_move(state, move) for move in legal]
-            assert sorted(texts) == sorted(moves)
-            # A move's code tells whether it takes a piece, as OpenSpiel's does.
-            assert [move % 2 for move in legal] == [int(moves[text][1] in naive.pieces) for text in texts]
-            place = draw.randrange(len(legal))
-            naive.play(moves[texts[place]])
-            game.rules.play(state, legal[place])
-        assert game.rules.is_terminal(state)
-        assert game.rules.returns(state) == 1 - 2 * naive.winner
-        signs = game.owners(state[None])[0]
-        assert {(r, c): int(signs[r, c]) - 1 for r, c in np.argwhere(signs)} == naive.pieces
 
 
 def test_a_piece_goes_ahead_only_to_empty_cells() -> None:

@@ -1,8 +1,7 @@
-"""Gomoku against a slow twin written from the rules, and against cases set by hand."""
+"""Gomoku: playouts against a slow twin, cases set by hand, and its table against a slow sum."""
 
 from __future__ import annotations
 
-import random
 from functools import partial
 from itertools import pairwise
 
@@ -14,34 +13,10 @@ from games import InvalidInput
 from games.gomoku import Gomoku, rules
 from games.jit import source_of
 from games.rng import new_stream
-from tests.games.common import JIT, SPECS, loaded, random_game, random_position
+from tests.games.common import JIT, loaded, random_game, random_position
 from tests.games.naive import NaiveGomoku
 
-NAMES = [spec for spec in SPECS if spec.startswith("gomoku")]
-
-
 _load = partial(loaded, Gomoku)
-
-
-def _naive(game: Gomoku) -> NaiveGomoku:
-    return NaiveGomoku(game.size, game.candidates, game.overline)
-
-
-@pytest.mark.parametrize("spec", [*NAMES, "gomoku:size=5,overline=not", "gomoku:size=8,candidates=3"])
-def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
-    game = _load(spec)
-    for seed in range(8 if JIT else 2):
-        draw = random.Random(seed)
-        state, naive = game.initial_state(), _naive(game)
-        while not naive.is_over:
-            assert not game.rules.is_terminal(state)
-            moves = game.legal_moves(state)
-            assert moves == sorted(row * game.size + column for row, column in naive.legal())
-            move = draw.choice(moves)
-            game.rules.play(state, move)
-            naive.play(*divmod(move, game.size))
-        assert game.rules.is_terminal(state)
-        assert game.rules.returns(state) == {0: 1.0, 1: -1.0, None: 0.0}[naive.winner]
 
 
 @pytest.mark.parametrize(
@@ -54,20 +29,19 @@ def test_playouts_end_at_the_first_five(spec: str, plies: int) -> None:
     start = random_position(game, 41, plies)
     moves, stream = np.zeros(game.max_moves, dtype=np.uint16), new_stream(43, plies)
     for _ in range(100 if JIT else 5):
-        state, naive = start.copy(), _naive(game)
+        state, naive = start.copy(), NaiveGomoku(game.size, 0, game.overline)
         for row, owners in enumerate(reversed(game.board(start).rows)):
-            naive.stones |= {
+            naive.pieces |= {
                 (row, column): cell.owner for column, cell in enumerate(owners) if cell.owner is not None
             }
         num_cells = state[rules.LISTED]
         length = rules.playout(state, moves, stream)
         drawn = state[rules.CELLS + num_cells - length : rules.CELLS + num_cells][::-1]
         for cell in drawn.tolist():
-            assert not naive.is_over
-            naive.play(cell >> 6, cell & 63)
-        assert naive.is_over
+            assert naive.score is None
+            naive.place((cell >> 6, cell & 63))
         assert game.rules.is_terminal(state)
-        assert game.rules.returns(state) == {0: 1.0, 1: -1.0, None: 0.0}[naive.winner]
+        assert game.rules.returns(state) == naive.score
 
 
 def test_cells_of_a_playout_are_drawn_evenly() -> None:

@@ -1,8 +1,7 @@
-"""The mill games against a slow twin, known statistics of random play, and positions made by hand."""
+"""The mill games: known statistics of random play, and positions made by hand."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import numpy as np
@@ -14,29 +13,7 @@ from games.compile.specialise import specialise
 from games.game import State
 from games.morris.play import BLOCKS, CLOSES, NEEDED, look_of_blocker, look_of_own_mills
 from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
-from tests.games.common import JIT, SPECS, sample
-from tests.games.naive_morris import NaiveMorris
-
-MORRIS = [spec for spec in SPECS if spec.startswith("morris")]
-
-
-@pytest.mark.parametrize("spec", MORRIS)
-def test_random_games_are_the_slow_twins(spec: str) -> None:
-    game = games.load(spec)
-    for seed in range(30 if JIT else 2):
-        draw = random.Random(seed)
-        state, twin = game.initial_state(), NaiveMorris(dict(game.options))
-        while twin.result is None:
-            assert not game.rules.is_terminal(state)
-            assert game.rules.current_player(state) == twin.mover
-            moves = game.legal_moves(state)
-            texts = {game.format_move(state, move): move for move in moves}
-            assert texts.keys() == twin.moves().keys()
-            text = draw.choice(sorted(texts))
-            game.rules.play(state, texts[text])
-            twin.play(text)
-        assert game.rules.is_terminal(state)
-        assert game.rules.returns(state) == twin.result
+from tests.games.common import JIT, sample
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""Counts of move sequences against numbers that independent programs computed."""
+"""Counts of move sequences against numbers that independent programs computed; recorded games."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import games
+from games import user_games as own
 from games.analysis.perft import divide, perft
 from tests.games.common import JIT
+from tests.games.playthroughs import FILES, replay
 
 UNCOMPILED = 100_000
 """The largest count that is made in plain Python."""
@@ -116,3 +119,15 @@ def test_depth_zero_is_one_and_a_finished_game_has_no_sequences() -> None:
     assert perft(game, state, 0) == 1
     assert perft(game, state, 1) == 0
     assert divide(game, state, 1) == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_recorded_games_go_as_they_went(file: Path) -> None:
+    recorded = file.read_text(encoding="utf-8")
+    assert replay(recorded) == recorded
+    assert recorded.splitlines()[-1].startswith("returns ")
+
+
+def test_every_game_has_a_recording() -> None:
+    recorded = {file.read_text(encoding="utf-8").split("\ngame ")[1].split("\n")[0] for file in FILES}
+    assert {games.load(spec).name for spec in recorded} == {*games.names()} - {*own.installed()}

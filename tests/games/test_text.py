@@ -141,11 +141,8 @@ def _board() -> Board:
     return Board(rows, ["2", "1"], ["a", "b"])
 
 
-def test_a_drawing_without_colour_is_plain_text() -> None:
+def test_a_drawing_without_colour_is_plain_text_with_percent_on_empty_cells() -> None:
     assert draw(_board(), colour=False) == "2  . [O]\n1  X  .\n   a  b"
-
-
-def test_a_heat_map_without_colour_shows_percent_on_empty_cells() -> None:
     text = draw(_board(), colour=False, heat={(0, 0): 0.42, (1, 1): 1.0, (1, 0): 0.3, (0, 1): 0.0})
     assert text == "2  42  [O]\n1   X  99\n    a   b"
 

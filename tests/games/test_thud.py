@@ -1,8 +1,7 @@
-"""Thud against a slow twin, against numbers of other programs, and at the corners of its rules."""
+"""Thud against numbers of other programs, and at the corners of its rules."""
 
 from __future__ import annotations
 
-import random
 import re
 
 import numpy as np
@@ -13,41 +12,10 @@ from games import Game, InvalidInput
 from games.game import FIRST, SECOND, State
 from tests.games.common import JIT, random_game, sample
 from tests.games.naive_thud import NaiveThud
+from tests.games.test_naive_twins import THUD
 
-TWINS = [
-    "thud",
-    "thud:ruleset=seed",
-    "thud:ruleset=seed,first=trolls,agreement_moves=30,count=plies",
-    "thud:first=trolls,troll_capture=one_or_none,no_capture=25",
-    "thud:ruleset=seed,shove_requires_capture=yes,agreement_moves=9",
-    "thud:shove_requires_capture=no,end=annihilation,turns=120",
-    "thud:ruleset=seed,troll_capture=one_or_none,agreement_moves=20",
-]
 SEED = "thud:ruleset=seed"
 START = "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6T*T6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spec", TWINS)
-def test_random_games_agree_with_the_slow_twin_move_for_move(spec: str) -> None:
-    game = games.load(spec)
-    for seed in range(2 if JIT else 1):
-        draw = random.Random(seed)
-        state, twin = game.initial_state(), NaiveThud(dict(game.options))
-        while True:
-            legal = twin.moves()
-            texts = {game.format_move(state, move): move for move in game.legal_moves(state)}
-            assert texts.keys() == legal.keys()
-            assert game.rules.is_terminal(state) == (not legal)
-            assert game.rules.returns(state) == twin.margin / 32
-            assert game.rules.current_player(state) == "dT".index(twin.mover)
-            if not legal:
-                break
-            # Captures end games sooner, and are what can go wrong.
-            taking = sorted(text for text in legal if "x" in text)
-            text = draw.choice(taking if taking and draw.random() < 0.3 else sorted(legal))
-            game.rules.play(state, texts[text])
-            twin.play(text)
 
 
 def test_dwarf_destinations_at_the_start() -> None:
@@ -211,7 +179,7 @@ def test_an_unfinished_position_is_worth_its_margin() -> None:
     assert tuple(map(game.player_names.index, ("dwarfs", "trolls"))) == (FIRST, SECOND)
 
 
-@pytest.mark.parametrize("spec", TWINS)
+@pytest.mark.parametrize("spec", THUD)
 def test_a_moves_priority_is_what_it_gains(spec: str) -> None:
     game = games.load(spec)
     gains = []

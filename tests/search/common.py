@@ -19,19 +19,32 @@ from games.compile.specialise import cached_njit, specialise
 from games.game import State
 from games.rng import Stream, new_stream
 from search.coordinator import Coordinator
-from search.features import RANDOM
+from search.features import RANDOM, Features
 from search.job import Context
+from search.kernel.backup import reset_outlook
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
 from search.kernel.params import NO_CUT, SearchParams
 from search.kernel.uct import best_child
+from search.kernel.workspace import VALUE
+from search.players import Choice, Seen, player_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.tree.arena import LAZY, PLAIN_LAYOUT, ROOT, Tree, children_of, new_tree, num_children, proof_of
+from search.tree.arena import (
+    LAZY,
+    NODES,
+    PLAIN_LAYOUT,
+    ROOT,
+    Tree,
+    children_of,
+    new_tree,
+    num_children,
+    proof_of,
+)
 from search.tree.merge import Statistics
 from search.worker import Worker
-from tests.search.naive import Node
+from tests.search.naive import NaiveSearch, Node
 from tests.thread_executor import Fake
 
 KNOBS = SearchParams(
@@ -59,6 +72,7 @@ pick = specialise((best_child,), games.load("tictactoe"), _CONSTANTS, compiled=T
 
 def nodes_of(tree: Tree, node: int = ROOT) -> Node:
     """The tree as objects, siblings in the order of their slots."""
+    hidden = len(tree.available) > 1 and node != ROOT
     return Node(
         move=int(tree.move[node]),
         visits=int(tree.visits[node]),
@@ -66,6 +80,7 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
         unobserved=int(tree.unobserved[node]),
         proof=proof_of(tree, node),
         prior=float(tree.prior[node]) if len(tree.prior) > 1 else 0.0,
+        available=int(tree.available[node]) if hidden else 0,
         children=[nodes_of(tree, child) for child in children_of(tree, node)],
     )
 
@@ -95,6 +110,55 @@ def grow(
     stream = new_stream(seed) if stream is None else stream
     engine.simulate(tree, params, position(game, moves), simulations, stream, engine.new_workspace())
     return tree
+
+
+def agreed(
+    game: Game,
+    params: SearchParams,
+    simulations: int,
+    seed: int,
+    root_state: State | None = None,
+    features: Features | None = None,
+    stages: int = 1,
+) -> Node:
+    """The tree on which kernels and naive search agree after each stage of so many simulations."""
+    features = features or Features(hidden=game.hidden_information)
+    engine, root = engine_of(game, features), game.initial_state() if root_state is None else root_state
+    tree, work = engine.new_tree(engine.capacity_for(2**26, stages * simulations)), engine.new_workspace()
+    reset_outlook(work)
+    stream, naive = new_stream(seed), NaiveSearch(game, root, new_stream(seed), features)
+    for _ in range(stages):
+        done = engine.simulate(tree, params, root, simulations, stream, work)
+        assert done == naive.simulate(params, simulations)
+        assert nodes_of(tree) == naive.root
+    assert tree.counts[NODES] == naive.root.count()
+    if game.has_lines:
+        assert (work.best[VALUE], work.best_line[1 : 1 + work.best_line[0]].tolist()) == naive.best
+    if game.num_players > 2:
+        assert work.totals.tolist() == naive.totals
+    return naive.root
+
+
+def seen_in(game: Game, state: State, past: tuple[int, ...] | None = None) -> Seen:
+    """What the player to move is shown."""
+    mover = int(game.calls.current_player(state))
+    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)), past)
+
+
+def seen_at(spec: str, begin: str = "") -> Seen:
+    """What the player to move is shown after so many moves, or in a position (with a /)."""
+    game = games.load(spec)
+    state = game.parse_position(begin) if "/" in begin else game.initial_state()
+    past = () if "/" in begin else tuple(game.play_text(state, begin.split()))
+    return seen_in(game, state, None if game.hidden_information or "/" in begin else past)
+
+
+def chosen(player: str, spec: str, begin: str = "", seed: int = 1) -> tuple[str, Choice]:
+    """The legal move that a player chooses there, as text, and the whole answer."""
+    seen = seen_at(spec, begin)
+    choice = player_of(player, seen.game).choose(seen, seed)
+    assert choice.move in seen.legal
+    return seen.game.format_move(seen.state, choice.move), choice
 
 
 def restored(statistics: Statistics) -> Tree:
@@ -128,6 +192,24 @@ def run_search(
     executor.open(search.context)
     session = Session(Coordinator(search, workers), executor)
     return session.run(), session
+
+
+def undisturbed(request: SearchRequest, seeds: Iterable[int] = (1,), workers: int = 3) -> SearchResult:
+    """The result of a search, which no chaos changes."""
+    calm, _ = run_search(request)
+    lost = 0
+    for seed in seeds:
+        chaos = ChaosExecutor(seed)
+        result, session = run_search(request, chaos, workers)
+        for name in ("digest", "answer", "simulations", "playouts", "jobs", "tree_nodes", "stopped_by"):
+            assert getattr(result, name) == getattr(calm, name), name
+        assert result.jobs_retried <= chaos.lost
+        if result.stopped_by == "simulations":
+            assert session.coordinator.counters.late_results <= chaos.repeated + chaos.lost
+        lost += chaos.lost
+    assert lost > 0 or calm.jobs < 40
+    assert calm.jobs_retried == 0
+    return calm
 
 
 def digest_of_search(executor: Executor | None = None, workers: int = 1, **request: Any) -> str:

@@ -28,7 +28,7 @@ from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
 from search.worker import Worker
 from tests.games.common import JIT
-from tests.search.common import ChaosExecutor, nodes_of, run_search
+from tests.search.common import ChaosExecutor, nodes_of, run_search, undisturbed
 from tests.search.naive_puct import NaivePuct
 
 HASHED = str(Path(__file__).with_name("hashed_evaluator.py"))
@@ -69,17 +69,7 @@ def test_the_tree_is_that_of_the_slow_twin(game: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_chaos_changes_nothing(kind: str) -> None:
-    request = request_of(game="gomoku:size=5", **KINDS[kind])
-    calm, _ = run_search(request)
-    for seed in range(3 if JIT else 1):
-        result, _ = run_search(request, ChaosExecutor(seed), workers=3)
-        assert result.digest == calm.digest
-        assert (result.simulations, result.playouts, result.jobs) == (
-            calm.simulations,
-            calm.playouts,
-            calm.jobs,
-        )
-        assert result.answer == calm.answer
+    undisturbed(request_of(game="gomoku:size=5", **KINDS[kind]), range(3 if JIT else 1))
 
 
 @pytest.mark.parametrize(
@@ -320,15 +310,19 @@ BAD = {
     "np.full(B, 1.5), np.zeros((B, 9))": "values from -1 to 1, not 1.5",
     "np.zeros(B), np.full((B, 9), np.nan)": "logits of legal moves that are numbers, not nan",
     "np.zeros(B), np.full((B, 9), np.inf)": "logits of legal moves that are numbers, not inf",
+    "3": "evaluate(states) to return (values, policies), not int",
     "['a'] * B, np.zeros((B, 9))": "values that NumPy makes an array of numbers of",
     "np.zeros(B), 1 / 0": "evaluate(states) that runs (line 8: ZeroDivisionError: division by zero)",
 }
 
 
+@pytest.mark.parametrize("define", ["def", "async def"])
 @pytest.mark.parametrize("answer", BAD)
-def test_an_answer_that_makes_no_sense_is_refused_before_the_search(answer: str, tmp_path: Path) -> None:
+def test_an_answer_that_makes_no_sense_is_refused_before_the_search(
+    answer: str, define: str, tmp_path: Path
+) -> None:
     file = tmp_path / "net.py"
-    file.write_text(BODY.format(answer))
+    file.write_text(BODY.format(answer).replace("def evaluate", f"{define} evaluate"))
     search = open_search(request_of(evaluator=str(file)))
     with pytest.raises(InvalidInput) as caught:
         Worker().prepare(search.context)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,60 +15,49 @@ STEADY = Child(move=1, visits=100, value=0.5)
 BRIGHT = Child(move=2, visits=4, value=0.9)
 SOUND = Child(move=3, visits=90, value=0.55)
 CHILDREN = [STEADY, BRIGHT, SOUND]
+TIED = [Child(move=move, visits=10, value=value) for move, value in ((7, 0.1), (5, 0.2), (3, 0.2))]
 
 
-def test_robust_is_the_most_visited() -> None:
-    assert choose(CHILDREN, "robust") == STEADY
+BOTH = Child(move=4, visits=200, value=0.95)
+OFTEN, SELDOM = Child(move=4, visits=10, value=0.1, votes=3), Child(move=5, visits=50, value=0.2, votes=2)
 
 
-def test_max_is_the_most_valued() -> None:
-    assert choose(CHILDREN, "max") == BRIGHT
+@pytest.mark.parametrize(
+    ("children", "rule", "expected"),
+    [
+        # The most visited, the most valued, and the best lower bound: value - 1 / sqrt(visits), which is
+        # 0.5 - 0.1, 0.9 - 0.5, 0.55 - 0.105.
+        (CHILDREN, "robust", STEADY),
+        (CHILDREN, "max", BRIGHT),
+        (CHILDREN, "secure", SOUND),
+        # Both, or else the robust one.
+        ([*CHILDREN, BOTH], "robust-max", BOTH),
+        (CHILDREN, "robust-max", STEADY),
+        # Votes go before visits.
+        ([OFTEN, SELDOM], "vote", OFTEN),
+        ([replace(OFTEN, votes=2), SELDOM], "vote", SELDOM),
+        # Ties go to the more visited, the better, and the lower move.
+        (TIED, "robust", TIED[2]),
+        (TIED, "robust-max", TIED[2]),
+        ([Child(1, 5, 0.2), Child(2, 6, 0.2)], "max", Child(2, 6, 0.2)),
+        ([Child(2, 5, 0.2), Child(1, 5, 0.2)], "max", Child(1, 5, 0.2)),
+        ([Child(2, 5, 0.2), Child(1, 5, 0.2)], "secure", Child(1, 5, 0.2)),
+    ],
+)
+def test_each_rule_has_its_move(children: list[Child], rule: str, expected: Child) -> None:
+    assert choose(children, rule) == expected
 
 
-def test_secure_has_the_best_lower_bound() -> None:
-    """0.5 - 0.1, 0.9 - 0.5, 0.55 - 0.105: value - 1 / sqrt(visits)."""
-    assert choose(CHILDREN, "secure") == SOUND
-
-
-def test_robust_max_is_both_or_the_robust_one() -> None:
-    both = Child(move=4, visits=200, value=0.95)
-    assert choose([*CHILDREN, both], "robust-max") == both
-    assert choose(CHILDREN, "robust-max") == STEADY
-
-
-def test_votes_go_before_visits() -> None:
-    often, seldom = Child(move=4, visits=10, value=0.1, votes=3), Child(move=5, visits=50, value=0.2, votes=2)
-    assert choose([often, seldom], "vote") == often
-    assert choose([Child(move=4, visits=10, value=0.1, votes=2), seldom], "vote") == seldom
-
-
-def test_ties_go_to_the_more_visited_the_better_and_the_lower_move() -> None:
-    a, b, c = (Child(move=move, visits=10, value=value) for move, value in ((7, 0.1), (5, 0.2), (3, 0.2)))
-    assert choose([a, b, c], "robust") == c
-    assert choose([a, b, c], "robust-max") == c
-    assert choose([Child(1, 5, 0.2), Child(2, 6, 0.2)], "max").move == 2
-    assert choose([Child(2, 5, 0.2), Child(1, 5, 0.2)], "max").move == 1
-    assert choose([Child(2, 5, 0.2), Child(1, 5, 0.2)], "secure").move == 1
-
-
-def test_a_proven_win_goes_before_all() -> None:
-    win = Child(move=9, visits=1, value=1.0, won=True)
-    for rule in FINAL_MOVES:
-        assert choose([*CHILDREN, win], rule) == win
-
-
-def test_of_several_wins_the_most_visited() -> None:
+@pytest.mark.parametrize("rule", FINAL_MOVES)
+def test_wins_go_before_all_and_losses_after_all(rule: str) -> None:
+    """Of several wins, or if all lose, the most visited."""
     wins = [Child(move=move, visits=move, value=1.0, won=True) for move in (2, 5, 3)]
-    for rule in FINAL_MOVES:
-        assert choose([*CHILDREN, *wins], rule) == wins[1]
-
-
-def test_a_proven_loss_is_played_only_if_all_lose() -> None:
+    assert choose([*CHILDREN, wins[0]], rule) == wins[0]
+    assert choose([*CHILDREN, *wins], rule) == wins[1]
     loss = Child(move=8, visits=1000, value=-1.0, lost=True)
     longest = Child(move=9, visits=2000, value=-1.0, lost=True)
-    for rule in FINAL_MOVES:
-        assert choose([loss, Child(1, 1, -0.9)], rule).move == 1
-        assert choose([loss, longest], rule) == longest
+    assert choose([loss, Child(1, 1, -0.9)], rule).move == 1
+    assert choose([loss, longest], rule) == longest
 
 
 @given(

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import games
 from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
 from search.kernel.engine import engine_of
-from search.kernel.params import params_of
+from search.kernel.params import SearchParams, params_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.summary import digest
-from search.tree.arena import ROOT, Tree, children_of
-from tests.games.common import JIT
-from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, run_search
+from search.tree.arena import ROOT, children_of
+from tests.games.common import JIT, random_game
+from tests.search.common import KNOBS, agreed, digest_of_search, run_search, undisturbed
 from tests.search.hidden_nim import HiddenNim
-from tests.search.naive_ismcts import NaiveIsmcts, Node
 
 SIMULATIONS = 3000 if JIT else 300
 GAME = HiddenNim()
@@ -38,30 +37,11 @@ def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue._load.cache_clear()
 
 
-def nodes_of(tree: Tree, node: int = ROOT) -> Node:
-    return Node(
-        visits=int(tree.visits[node]),
-        available=int(tree.available[node]),
-        total_value=float(tree.total_value[node]),
-        children={int(tree.move[child]): nodes_of(tree, child) for child in children_of(tree, node)},
-    )
-
-
 @pytest.mark.parametrize("exploration", [0.0, 1.4, 5.0])
 @pytest.mark.parametrize("urgency", [math.inf, 0.3])
 @pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
 def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: str) -> None:
-    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
-    state = GAME.deal(3)
-    GAME.play_text(state, moves.split())
-    view = GAME.observation(state, 0)
-    engine = engine_of(GAME, Features(hidden=True))
-    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, params, view, SIMULATIONS, new_stream(7), engine.new_workspace())
-    naive = NaiveIsmcts(GAME, view, new_stream(7))
-    naive.simulate(params, SIMULATIONS)
-    naive.root.available = 0
-    assert nodes_of(tree) == naive.root
+    compare(KNOBS._replace(exploration=exploration, first_play_urgency=urgency), moves, Features(hidden=True))
 
 
 @pytest.mark.parametrize("paired", [1, 2, 3])
@@ -72,17 +52,13 @@ def test_so_it_is_when_moves_come_in_by_priority_and_share_deals(
     paired: int, widening: int, urgency: float, moves: str
 ) -> None:
     features = Features(hidden=True, widened=widening > 0, paired=paired > 1)
-    params = KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency)
+    compare(KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency), moves, features)
+
+
+def compare(params: SearchParams, moves: str, features: Features) -> None:
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
-    view = GAME.observation(state, 0)
-    engine = engine_of(GAME, features)
-    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, params, view, SIMULATIONS, new_stream(9), engine.new_workspace())
-    naive = NaiveIsmcts(GAME, view, new_stream(9), features.widened)
-    naive.simulate(params, SIMULATIONS)
-    naive.root.available = 0
-    assert nodes_of(tree) == naive.root
+    agreed(GAME, params, SIMULATIONS, 7, GAME.observation(state, 0), features)
 
 
 def test_moves_that_share_deals_are_visited_alike() -> None:
@@ -110,25 +86,51 @@ def test_the_second_players_replies_are_available_less_often_than_the_parent_is_
     assert tree.visits[take_one] - 6 <= reply[4] < tree.visits[take_one]
 
 
-def position_of(hidden: int) -> str:
-    return GAME.format_position(GAME.deal(hidden))
+@pytest.mark.parametrize(
+    ("strategy", "treatment"),
+    [("root", "ismcts"), ("tree", "ismcts"), ("leaf", "ismcts"), ("root", "determinized")],
+)
+@pytest.mark.parametrize(
+    ("spec", "plies"),
+    [
+        ("hidden-nim", 0),
+        ("battleship:task=solo,announce_sunk=yes", 24),
+        ("battleship:size=6,fleet=3-2-2,placement=sequential", 24),
+    ],
+)
+def test_no_search_knows_what_is_hidden(spec: str, plies: int, strategy: str, treatment: str) -> None:
+    """Other deals that look the same change nothing."""
+    game = games.load(spec)
+    *_, (state, _, _) = random_game(game, 5, plies + 1)
+    view, stream = game.observation(state, game.calls.current_player(state)), new_stream(9)
+    positions, other = {game.format_position(state)}, state.copy()
+    while len(positions) < 3:
+        game.calls.determinize(view, other, stream)
+        positions.add(game.format_position(other))
+    asked: dict[str, Any] = {"strategy": strategy, "hidden_information": treatment, "lanes": 4, "seed": 3}
+    simulations = SIMULATIONS if JIT or not plies else SIMULATIONS // 5
+    results = [
+        run_search(SearchRequest(spec, position=text, simulations=simulations, memory_mb=64, **asked))[0]
+        for text in sorted(positions)
+    ]
+    assert len({result.digest for result in results}) == 1
+    assert results[0].simulations == simulations
 
 
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
-@pytest.mark.parametrize("treatment", ["ismcts", "determinized"])
-def test_no_search_knows_what_is_hidden(strategy: str, treatment: str) -> None:
-    if treatment == "determinized":
-        strategy = "root"
-    request = SearchRequest(
-        "hidden-nim",
-        strategy=strategy,
-        lanes=4,
-        simulations=SIMULATIONS,
-        hidden_information=treatment,
-        seed=3,
+def test_a_search_finds_the_only_cell_that_is_left() -> None:
+    """Three cells of a ship of three lie in a corner of the untried ones: one cell is hit for sure."""
+    asked: dict[str, Any] = {"position": "4/4/o3/xx2", "strategy": "root", "lanes": 2}
+    simulations = SIMULATIONS if JIT else SIMULATIONS // 5
+    result, _ = run_search(
+        SearchRequest("battleship:task=solo,size=4,fleet=3", simulations=simulations, **asked)
     )
-    digests = {run_search(replace(request, position=position_of(hidden)))[0].digest for hidden in range(1, 6)}
-    assert len(digests) == 1
+    assert result.answer.best_move == "c1"
+
+
+def test_a_search_waits_for_the_answer() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run_search(SearchRequest("battleship", moves=("e5",), simulations=9))
+    assert caught.value.field == "moves"
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,8 @@ def test_placement_does_not_change_a_search(strategy: str, options: dict[str, in
         "seed": seed,
         **options,
     }
-    quiet = digest_of_search(**request)
-    assert digest_of_search(ChaosExecutor(seed), 3, **request) == quiet
-    assert digest_of_search(**{**request, "seed": seed + 10}) != quiet
+    quiet = undisturbed(SearchRequest(**request), (seed,))
+    assert digest_of_search(**{**request, "seed": seed + 10}) != quiet.digest
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
@@ -189,8 +190,6 @@ def test_what_makes_no_sense_is_refused() -> None:
         asked: dict[str, Any] = {"game": "hidden-nim", "paired": 2, "simulations": 9, **wrong}
         with pytest.raises(InvalidInput, match="paired"):
             open_search(SearchRequest(**asked))
-    with pytest.raises(InvalidInput, match="hidden_information"):
-        SearchRequest("hidden-nim", hidden_information="cheat")
 
 
 def test_the_default_of_c_goes_by_the_treatment() -> None:

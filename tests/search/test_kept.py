@@ -60,50 +60,30 @@ def run(search: Search, draw: random.Random | None = None, every: int = 5) -> Se
     return search
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game["game"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_search_that_was_carried_elsewhere_ends_as_it_would_have(kind: str, game: dict[str, Any]) -> None:
-    request = SearchRequest(**game, **KINDS[kind], simulations=SIMULATIONS, seed=3)
-    calm = run(open_search(request))
-    moved = run(open_search(request), random.Random(kind))
+CARRIED = {
+    f"{kind}, {game['game']}": SearchRequest(**game, **KINDS[kind], simulations=SIMULATIONS, seed=3)
+    for kind in KINDS
+    for game in GAMES
+}
+CARRIED["evaluations"] = SearchRequest(
+    "morris:variant=three", strategy="root", lanes=9, simulations=SIMULATIONS, implicit_minimax=0.4
+)
+for strategy in ("root", "tree", "leaf"):
+    request = SearchRequest("battleship", strategy=strategy, lanes=3, simulations=SIMULATIONS, seed=3)
+    CARRIED[f"hidden, {strategy}"] = request
+    # What a full arena refuses depends on its free blocks: they must be the same ones.
+    full = {"lanes": 2, "playouts_per_leaf": 1, "simulations": 60_000 if JIT else 600, "memory_mb": 1}
+    CARRIED[f"full, {strategy}"] = SearchRequest("gomoku:size=5", strategy=strategy, **full, seed=3)
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_a_search_that_was_carried_elsewhere_ends_as_it_would_have(name: str) -> None:
+    calm = run(open_search(CARRIED[name]))
+    moved = run(open_search(CARRIED[name]), random.Random(name), every=8 if name.startswith("full") else 5)
     assert digest(moved.strategy.tree) == digest(calm.strategy.tree)
     assert same(moved.strategy.state(), calm.strategy.state())
-
-
-@pytest.mark.parametrize("options", [{"strategy": "root"}, {"strategy": "tree"}, {"strategy": "leaf"}])
-def test_so_does_a_search_with_hidden_information(options: dict[str, Any]) -> None:
-    request = SearchRequest("battleship", **options, lanes=3, simulations=SIMULATIONS, seed=3)
-    calm = run(open_search(request))
-    moved = run(open_search(request), random.Random(5))
-    assert same(moved.strategy.state(), calm.strategy.state())
-
-
-def test_so_does_a_search_whose_tree_keeps_evaluations() -> None:
-    request = SearchRequest(
-        "morris:variant=three", strategy="root", lanes=9, simulations=SIMULATIONS, implicit_minimax=0.4
-    )
-    calm = run(open_search(request))
-    moved = run(open_search(request), random.Random(5))
-    assert same(moved.strategy.state(), calm.strategy.state())
-    assert "tree.heuristic" in calm.strategy.state()
-
-
-@pytest.mark.parametrize("kind", ["root", "tree", "leaf"])
-def test_so_does_a_search_whose_memory_is_used_up(kind: str) -> None:
-    """What a full arena refuses depends on its free blocks: they must be the same ones."""
-    request = SearchRequest(
-        "gomoku:size=5",
-        strategy=kind,
-        lanes=2,
-        playouts_per_leaf=1,
-        simulations=60_000 if JIT else 600,
-        memory_mb=1,
-        seed=3,
-    )
-    calm = run(open_search(request))
-    moved = run(open_search(request), random.Random(5), every=8)
-    assert not JIT or kind != "leaf" or calm.strategy.tree.counts[FULL]
-    assert same(moved.strategy.state(), calm.strategy.state())
+    assert not JIT or name != "full, leaf" or calm.strategy.tree.counts[FULL]
+    assert name != "evaluations" or "tree.heuristic" in calm.strategy.state()
 
 
 def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in() -> None:

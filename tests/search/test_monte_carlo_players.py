@@ -1,4 +1,4 @@
-"""The players `uct` and `flat`: the same searches as elsewhere, within their budgets."""
+"""The players `uct` and `flat`: the searches that run elsewhere, within their budgets; named settings."""
 
 from __future__ import annotations
 
@@ -14,32 +14,20 @@ from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
-from search.players import Choice, Player, Seen, describe, names, player_of
+from search.players import Choice, Player, player_of
 from search.players.monte_carlo import Uct, _worth
-from search.players.presets import BEST
-from search.prepare import open_search, open_view
+from search.players.presets import BEST, NAMES, opponent_of, settings_of, with_preset
+from search.prepare import check_request, open_search, open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
 from search.summary import digest
 from tests.games.common import JIT
-from tests.search.common import digest_of_search
+from tests.search.common import chosen, digest_of_search, seen_at
 from tests.search.naive import play_to_the_end
 
 
-def seen_at(spec: str, moves: str = "") -> Seen:
-    """What the player to move sees after so many moves."""
-    game = games.load(spec)
-    state = game.initial_state()
-    game.play_text(state, moves.split())
-    mover = int(game.calls.current_player(state))
-    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)))
-
-
 def ask(player: str, spec: str, moves: str = "", seed: int = 1) -> Choice:
-    seen = seen_at(spec, moves)
-    choice = player_of(player, seen.game).choose(seen, seed)
-    assert choice.move in seen.legal
-    return choice
+    return chosen(player, spec, moves, seed)[1]
 
 
 STRATEGIES = [
@@ -78,24 +66,10 @@ def test_a_budget_in_seconds_is_cpu_time() -> None:
 def test_a_clock_that_stands_still_ends_no_search_early() -> None:
     """The budget is by the clock that is given and no other."""
     ticks = iter(range(10_000))
-    request = SearchRequest(game="tictactoe", seconds=5.0, strategy="root", lanes=1)
+    request = SearchRequest(game="tictactoe", seconds=2.0, strategy="root", lanes=1)
     seen = seen_at("tictactoe")
     _, seconds = run_inline(open_view(request, seen.game, seen.state, 0, 9), lambda: next(ticks) / 10)
-    assert 5.0 <= seconds < 5.5
-
-
-@pytest.mark.parametrize(
-    "player",
-    ["uct:simulations=4000,solver=yes", "uct:simulations=4000", "flat:simulations=4000,value=mean"],
-)
-def test_they_take_a_win_and_see_a_threat(player: str) -> None:
-    player = player if JIT else player.replace("4000", "400")
-    # b2 is the only cell that wins, and then the only one that does not lose.
-    assert ask(player, "tictactoe", "a1 a2 c3 c2").move == games.load("tictactoe").parse_move(
-        seen_at("tictactoe", "a1 a2 c3 c2").state, "b2"
-    )
-    seen = seen_at("tictactoe", "a1 a2 c3")
-    assert ask(player, "tictactoe", "a1 a2 c3").move == seen.game.parse_move(seen.state, "b2")
+    assert 2.0 <= seconds < 2.5
 
 
 def test_a_solved_position_is_said_to_be_proven() -> None:
@@ -225,38 +199,6 @@ def test_a_budget_in_plies_is_the_same_on_every_machine(
     assert made.choose(seen, 1) == choice
 
 
-@pytest.mark.parametrize(
-    ("player", "field"),
-    [
-        ("nobody", "player"),
-        ("uct:simulations=0", "player option simulations"),
-        ("uct:simulations=many", "player option simulations"),
-        ("uct:seconds=1,simulations=5", "player option budget"),
-        ("uct:plies=10,seconds=1", "player option budget"),
-        ("flat:plies=10,simulations=5", "player option budget"),
-        ("flat:plies=0", "player option plies"),
-        ("uct:plies=1.5", "player option plies"),
-        ("uct:plies=10,strategy=leaf", "player option strategy"),
-        ("flat:draws=some", "player option draws"),
-        ("uct:c=-1", "player option c"),
-        ("uct:depth=3", "player option"),
-        ("uct:strategy=trunk", "player option strategy"),
-        ("uct:policy=clever", "player option policy"),
-        ("flat:value=best", "player option value"),
-        ("random:seconds=1", "player option"),
-    ],
-)
-def test_a_wrong_spec_is_named(player: str, field: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        player_of(player, games.load("tictactoe"))
-    assert caught.value.field == field
-
-
-def test_every_player_says_what_it_is() -> None:
-    assert {"uct", "flat", "random"} <= set(names())
-    assert all(describe(name) for name in names())
-
-
 def test_hidden_fleets_are_shot_at_by_what_was_seen() -> None:
     spec = "battleship:size=5,fleet=2-2,task=solo"
     simulations = 3000 if JIT else 300
@@ -264,3 +206,53 @@ def test_hidden_fleets_are_shot_at_by_what_was_seen() -> None:
         assert ask(player, spec).move < 25
     search = open_search(SearchRequest(game=spec, simulations=10, playout_plies=1))
     assert search.context.features == Features(hidden=True, steered=True)
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_a_preset_fills_in_what_is_left_at_its_default(preset: str) -> None:
+    for name in ("gomoku", "thud", "tictactoe", "grundy"):
+        game = games.load(name)
+        request = with_preset(SearchRequest(game.spec, simulations=100), preset, game)
+        for field, value in settings_of(preset, game).items():
+            assert getattr(request, field) == value
+        check_request(request)
+
+
+def test_what_a_request_says_goes_before_a_preset() -> None:
+    game = games.load("gomoku")
+    request = SearchRequest(game.spec, simulations=100, widening=3)
+    found = with_preset(request, "best", game)
+    assert (found.widening, found.playout_plies) == (3, BEST["gomoku"]["playout_plies"])
+
+
+def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None:
+    game = games.load("thud")
+    with pytest.raises(InvalidInput, match="root with implicit_minimax"):
+        with_preset(SearchRequest(game.spec, strategy="leaf"), "best", game)
+    with pytest.raises(InvalidInput, match="preset"):
+        with_preset(SearchRequest(game.spec), "strongest", game)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "battleship",
+        "breakthrough",
+        "connect_four",
+        "gomoku",
+        "grundy",
+        "hex",
+        "morris",
+        "othello",
+        "pig",
+        "thud",
+        "tictactoe",
+    ],
+)
+def test_the_opponent_of_people_is_a_player_of_the_game(name: str) -> None:
+    game = games.load(name)
+    for preset in NAMES:
+        spec = opponent_of(preset, game, 0.5)
+        assert "seconds=0.5" in spec
+        assert player_of(spec, game).spec == spec
+    assert opponent_of("best", game).startswith("alphabeta" if name == "morris" else "uct:preset=best")

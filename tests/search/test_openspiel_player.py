@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import random
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -13,53 +13,30 @@ import games
 from cluster.matches.game import MatchContext, play_game
 from games import InvalidInput
 from games.openspiel import name_of
-from search.players import Choice, Seen, player_of
+from search.players import Seen, player_of
+from tests.games.common import random_game
+from tests.search.common import chosen, seen_in
+from tests.search.test_players import SAME_RULES
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
 )
-SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none", "othello", "breakthrough", "hex:size=6")
 
 
-def after(spec: str, plies: int, seed: int = 0) -> Seen:
+def after(spec: str, plies: int) -> Seen:
     """What the player to move is shown after random plies."""
-    game = games.load(spec)
-    draw, state, past = random.Random(seed), game.initial_state(), list[int]()
-    while len(past) < plies and (legal := game.legal_moves(state)):
-        past.append(draw.choice(legal))
-        game.calls.play(state, past[-1])
-    legal = game.legal_moves(state)
-    return Seen(game, state, int(game.calls.current_player(state)), tuple(legal), tuple(past))
-
-
-def chosen(player: str, seen: Seen, seed: int = 1) -> Choice:
-    return player_of(player, seen.game).choose(seen, seed)
+    history = list(random_game(games.load(spec), 0, plies + 1))
+    return seen_in(games.load(spec), history[-1][0], tuple(move for _, _, move in history[:-1]))
 
 
 @installed
-@pytest.mark.parametrize("spec", SAME_RULES)
-@pytest.mark.parametrize("options", ["simulations=60", "simulations=60,solve=yes,c=0.5,rollouts=2"])
-def test_it_plays_positions_of_ours_and_repeats_itself(spec: str, options: str) -> None:
-    for plies in (0, 3, 30, 60):
-        seen = after(spec, plies, seed=plies)
-        if len(seen.legal) > 1:
-            choice = chosen(f"openspiel:{options}", seen)
-            assert choice.move in seen.legal
-            assert 1 <= choice.simulations <= 60
-            assert choice.value is not None and -1.0 <= choice.value <= 1.0
-            assert chosen(f"openspiel:{options}", seen) == choice
-
-
-@installed
-def test_it_finds_wins_and_its_value_is_its_own() -> None:
-    game = games.load("tictactoe")
-    for moves, best, value in (("a1 b1 a2 b2", "a3", 1.0), ("a1 b1 a2 b2 c1", "b3", 1.0), ("b2", "", 0.0)):
-        state = game.initial_state()
-        past = tuple(game.play_text(state, moves.split()))
-        seen = Seen(game, state, len(past) % 2, tuple(game.legal_moves(state)), past)
-        choice = chosen("openspiel:simulations=20000,solve=yes", seen)
-        assert choice.value == pytest.approx(value, abs=0.1)
-        assert game.format_move(state, choice.move) == best or best == ""
+@pytest.mark.parametrize(
+    ("moves", "best", "value"), [("a1 b1 a2 b2", "a3", 1.0), ("a1 b1 a2 b2 c1", "b3", 1.0), ("b2", "", 0.0)]
+)
+def test_it_finds_wins_and_its_value_is_its_own(moves: str, best: str, value: float) -> None:
+    text, choice = chosen("openspiel:simulations=20000,solve=yes", "tictactoe", moves)
+    assert choice.value == pytest.approx(value, abs=0.1)
+    assert best in ("", text)
 
 
 @installed
@@ -91,11 +68,11 @@ def test_it_plays_a_match_to_its_end(spec: str) -> None:
 @installed
 def test_a_position_that_came_from_nowhere_is_refused() -> None:
     seen = after("tictactoe", 2)
+    player = player_of("openspiel:simulations=9", seen.game)
     with pytest.raises(InvalidInput, match="from its start"):
-        chosen("openspiel:simulations=9", Seen(seen.game, seen.state, seen.mover, seen.legal))
-    elsewhere = Seen(seen.game, seen.state, seen.mover, seen.legal, (seen.legal[0], seen.legal[1]))
+        player.choose(replace(seen, past=None), 1)
     with pytest.raises(InvalidInput, match="differ"):
-        chosen("openspiel:simulations=9", elsewhere)
+        player.choose(replace(seen, past=seen.legal[:2]), 1)
 
 
 @installed

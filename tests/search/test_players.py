@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import time
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,11 @@ import pytest
 
 import games
 import search
-from games import Game, InvalidInput
-from games.game import FIRST, State
-from search.players import Choice, Seen, describe, names, player_of
+from games import InvalidInput
+from games.game import FIRST
+from search.players import describe, names, player_of
 from tests.games.common import JIT, random_game, random_position
+from tests.search.common import chosen, seen_in
 
 HERE = Path(search.__file__).parent
 OPEN_GAMES = [
@@ -37,37 +40,145 @@ EVERYWHERE = [
     "alphabeta:depth=1",
     "alphabeta:seconds=0.01",
 ]
+SHOOTERS = ["hunt", "parity", "density", "posterior:samples=40", "posterior:samples=40,width=3"]
+SHOT_AT = [
+    "battleship:task=solo,announce_sunk=yes",
+    "battleship:size=6,fleet=3-2-2,announce_sunk=yes,touch=no_side",
+    "battleship:size=5,fleet=3-1",
+]
+SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none", "othello", "breakthrough", "hex:size=6")
+"""Games that are OpenSpiel's too."""
+SCRIPTED = [f"scripted:strategy={strategy}" for strategy in ("random", "own-mills", "blocker", "mixed")]
+MILL_GAMES = [
+    f"morris:variant={variant}" for variant in ("three", "five", "six", "seven", "nine", "lasker", "twelve")
+]
+WHO_PLAYS_WHAT = [
+    *product(EVERYWHERE, OPEN_GAMES),
+    *product(SCRIPTED, MILL_GAMES),
+    *product(SHOOTERS, SHOT_AT),
+]
+if importlib.util.find_spec("pyspiel") is not None:
+    options = ("openspiel:simulations=60", "openspiel:simulations=60,solve=yes,c=0.5,rollouts=2")
+    WHO_PLAYS_WHAT += product(options, SAME_RULES)
 
 
-def seen_in(game: Game, state: State) -> Seen:
-    """What the player to move is shown where nothing is hidden."""
-    return Seen(game, state, game.calls.current_player(state), tuple(game.legal_moves(state)))
-
-
-def chosen(spec: str, player: str, moves: str = "", seed: int = 1) -> tuple[str, Choice]:
-    """The move as text, and the whole answer, after some moves."""
-    game = games.load(spec)
-    state = game.initial_state()
-    game.play_text(state, moves.split())
-    choice = player_of(player, game).choose(seen_in(game, state), seed)
-    return game.format_move(state, choice.move), choice
-
-
-@pytest.mark.parametrize("spec", OPEN_GAMES)
-@pytest.mark.parametrize("name", EVERYWHERE)
-def test_players_choose_legal_moves_and_repeat_themselves(spec: str, name: str) -> None:
+@pytest.mark.parametrize(("name", "spec"), WHO_PLAYS_WHAT)
+def test_players_choose_legal_moves_and_repeat_themselves(name: str, spec: str) -> None:
     game = games.load(spec)
     player = player_of(name, game)
     assert not player.omniscient and player.spec == name
-    for ply, (state, legal, _) in enumerate(random_game(game, 3, max_plies=40)):
+    past: tuple[int, ...] = ()
+    for ply, (state, legal, move) in enumerate(random_game(game, 3, max_plies=40)):
         if len(legal) > 1 and ply % (1 if JIT else 8) == 0:
-            before = state.copy()
-            choice = player.choose(seen_in(game, state), ply)
+            seen = seen_in(game, state, None if game.hidden_information else past)
+            before = seen.state.copy()
+            choice = player.choose(seen, ply)
             assert choice.move in legal
-            assert np.array_equal(state, before)
+            assert np.array_equal(seen.state, before)
             assert choice.value is None or -1.0 <= choice.value <= 1.0
+            assert "simulations=60" not in name or 1 <= choice.simulations <= 60
             if "seconds" not in name:
-                assert player.choose(seen_in(game, state), ply) == choice
+                assert player.choose(seen, ply) == choice
+        past = (*past, move)
+
+
+FOUR = "b3 a3 c3 a1 d3 a2 e3"
+"""X has four in a row, open at one end: X wins there, O must close it."""
+BOTH_THREATEN = "ww./.../.../....../.../.../bb. w 7 7 4"
+"""White can close a7-d7-g7, black a1-d1-g1."""
+N = 4000 if JIT else 400
+PLAYOUTS = [f"uct:simulations={N},solver=yes", f"uct:simulations={N}", f"flat:simulations={N},value=mean"]
+LOOKING = ["minimax:depth=1", "alphabeta:depth=3", "alphabeta:seconds=5"]
+IN_TWO = ["minimax:depth=2", "alphabeta:depth=3"] if JIT else ["minimax:depth=2"]
+BEST: list[tuple[str, str, str, list[str]]] = [
+    ("tictactoe", "a1 b1 a2 b2", "a3", [*LOOKING, "greedy"]),
+    ("tictactoe", "a1 b1 a2 b2 c1", "b3", LOOKING),
+    # b2 is the only cell that wins, and then the only one that does not lose.
+    ("tictactoe", "a1 a2 c3 c2", "b2", PLAYOUTS),
+    ("tictactoe", "a1 a2 c3", "b2", PLAYOUTS),
+    ("tictactoe", "oo./xx./... x", "c2", ["article:simulations=300"]),
+    ("tictactoe", "oo./x../..x x", "c3", ["article:simulations=300"]),
+    ("gomoku:size=6", FOUR, "f3", IN_TWO),
+    ("gomoku:size=6", f"{FOUR} c1", "f3", IN_TWO),
+    ("gomoku", FOUR, "f3", ["greedy"]),
+    ("gomoku", f"{FOUR} c1", "f3", ["minimax:depth=1"]),
+    ("morris:repetition=none", BOTH_THREATEN, "g7", [SCRIPTED[1], SCRIPTED[3]]),
+    ("morris:repetition=none", BOTH_THREATEN, "g1", [SCRIPTED[2]]),
+    ("battleship:task=solo,size=5,fleet=3", "c3 hit c4 hit c5 miss", "c2", ["density", "posterior"]),
+]
+"""By position, the only move that wins, or that does not lose, and who sees it."""
+
+
+@pytest.mark.parametrize(
+    ("spec", "begin", "best", "player"),
+    [(spec, begin, best, player) for spec, begin, best, players in BEST for player in players],
+)
+def test_a_win_is_taken_and_a_threat_met(spec: str, begin: str, best: str, player: str) -> None:
+    text, choice = chosen(player, spec, begin)
+    assert text == best
+    # A value is the player's own.
+    if player in LOOKING and spec == "tictactoe":
+        assert choice.value is not None and choice.value > 0.99
+
+
+REFUSED: dict[str, dict[str, list[str]]] = {
+    "tictactoe": {
+        "^player: ": ["nobody"],
+        "^player option simulations: ": ["uct:simulations=0", "uct:simulations=many"],
+        "^player option budget: ": [
+            "uct:seconds=1,simulations=5",
+            "uct:plies=10,seconds=1",
+            "flat:plies=10,simulations=5",
+        ],
+        "^player option plies: ": ["flat:plies=0", "uct:plies=1.5"],
+        "^player option strategy: ": ["uct:plies=10,strategy=leaf", "uct:strategy=trunk"],
+        "^player option draws: ": ["flat:draws=some"],
+        "^player option c: ": ["uct:c=-1"],
+        "^player option policy: ": ["uct:policy=clever"],
+        "^player option value: ": ["flat:value=best"],
+        "^player option: ": ["uct:depth=3", "random:seconds=1"],
+        "^player option final: ": ["article:final=mean"],
+        "battleship only": [
+            *SHOOTERS,
+            *("omniscient-sampling", "omniscient-minimax", "omniscient-alphabeta"),
+        ],
+    },
+    "gomoku": {
+        "^player: ": ["nobody", "scripted"],
+        "^player option depth: ": ["minimax:depth=0", "minimax:depth=65"],
+        "^player option: ": ["minimax:seconds=1", "minimax:ordering=none", "random:depth=2"],
+        "^player option seconds: ": ["alphabeta:seconds=0", "alphabeta:seconds=x"],
+        "^player option ties: ": ["alphabeta:ties=last"],
+        "^player option evaluator: ": ["alphabeta:evaluator=nobody"],
+        "tictactoe only": ["article"],
+        "plays morris only": ["morris-agent"],
+    },
+    "battleship": {
+        "^player: .*hidden information": ["greedy", "minimax", "negamax", "alphabeta", "alphabeta:seconds=1"]
+    },
+    "morris": {
+        "^player option c: ": ["morris-agent:c=-1", "morris-agent:c=nan"],
+        "^player option prune: ": ["morris-agent:prune=maybe"],
+        "^player option division: ": ["morris-agent:division=float"],
+        "^player option unvisited: ": ["morris-agent:unvisited=last"],
+        "^player option simulations: ": ["morris-agent:simulations=0"],
+    },
+}
+"""By game and what is said of it (a pattern), players."""
+
+
+@pytest.mark.parametrize(
+    ("spec", "said", "player"),
+    [
+        (spec, said, player)
+        for spec, by in REFUSED.items()
+        for said, players in by.items()
+        for player in players
+    ],
+)
+def test_what_makes_no_sense_is_refused(spec: str, said: str, player: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        player_of(player, games.load(spec))
 
 
 @pytest.mark.parametrize("spec", OPEN_GAMES)
@@ -88,29 +199,22 @@ def test_minimax_negamax_and_alpha_beta_choose_alike(spec: str) -> None:
 def test_a_seed_decides_between_equals() -> None:
     """A corner would lose: any edge is as good as the others."""
     moves = "a1 b2 c3"
-    found = Counter(chosen("tictactoe", "minimax:depth=9", moves, seed)[0] for seed in range(80))
+    found = Counter(chosen("minimax:depth=9", "tictactoe", moves, seed)[0] for seed in range(80))
     assert set(found) == {"a2", "b1", "b3", "c2"}
     assert min(found.values()) >= 8
-    assert found == Counter(chosen("tictactoe", "alphabeta:depth=9", moves, seed)[0] for seed in range(80))
-    first = {chosen("tictactoe", "alphabeta:depth=9,ties=first", moves, seed)[0] for seed in range(9)}
+    assert found == Counter(chosen("alphabeta:depth=9", "tictactoe", moves, seed)[0] for seed in range(80))
+    first = {chosen("alphabeta:depth=9,ties=first", "tictactoe", moves, seed)[0] for seed in range(9)}
     assert len(first) == 1 and first < set(found)
-
-
-def test_a_value_is_the_players_own() -> None:
-    for moves, move in (("a1 b1 a2 b2", "a3"), ("a1 b1 a2 b2 c1", "b3")):
-        for player in ("minimax:depth=1", "alphabeta:depth=3", "alphabeta:seconds=5"):
-            text, choice = chosen("tictactoe", player, moves)
-            assert text == move and choice.value is not None and choice.value > 0.99
 
 
 def test_minimax_and_alpha_beta_say_how_many_positions_they_visited() -> None:
     for depth, least, full in ((2, 24, 1 + 8 + 8 * 7), (3, 1, 1 + 8 + 8 * 7 + 8 * 7 * 6)):
-        _, choice = chosen("tictactoe", f"alphabeta:depth={depth}", "a1")
+        _, choice = chosen(f"alphabeta:depth={depth}", "tictactoe", "a1")
         found = re.fullmatch(rf"depth {depth}, ([0-9,]+) positions", choice.thought)
         assert found is not None and int(found[1]) == choice.nodes
         assert least <= choice.nodes <= full
-    assert re.fullmatch(r"depth 2, 65 positions", chosen("tictactoe", "minimax", "a1")[1].thought)
-    assert "to the end" in chosen("tictactoe", "alphabeta:depth=9", "a1 b2 c3 a3")[1].thought
+    assert re.fullmatch(r"depth 2, 65 positions", chosen("minimax", "tictactoe", "a1")[1].thought)
+    assert "to the end" in chosen("alphabeta:depth=9", "tictactoe", "a1 b2 c3 a3")[1].thought
 
 
 def test_a_budget_in_seconds_is_kept() -> None:
@@ -125,86 +229,16 @@ def test_a_budget_in_seconds_is_kept() -> None:
     assert took > 0.09 and choice.nodes > (10_000 if JIT else 10)
 
 
-@pytest.mark.parametrize("player", ["alphabeta:depth=3", "minimax:depth=2"])
-def test_gomoku_is_won_and_saved_when_it_can_be(player: str) -> None:
-    """X has four in a row, open at one end: X wins there, O must close it."""
-    if not JIT and player != "minimax:depth=2":
-        pytest.skip("a deep search takes long uncompiled")
-    four = "b3 a3 c3 a1 d3 a2 e3"
-    assert chosen("gomoku:size=6", player, four)[0] == "f3"
-    assert chosen("gomoku:size=6", player, f"{four} c1")[0] == "f3"
-
-
 def test_the_printed_table_does_not_see_that_a_five_wins() -> None:
     """What the article's table says of finished games: the move that wins looks bad."""
-    four = "b3 a3 c3 a1 d3 a2 e3 c1"
-    assert chosen("gomoku", "minimax:depth=1", four)[0] == "f3"
-    assert chosen("gomoku", "minimax:depth=1,evaluator=table_printed", four)[0] != "f3"
+    assert chosen("minimax:depth=1,evaluator=table_printed", "gomoku", f"{FOUR} c1")[0] != "f3"
 
 
-def test_greedy_takes_the_highest_priority_and_any_of_those() -> None:
-    assert chosen("gomoku", "greedy", "b3 a3 c3 a1 d3 a2 e3")[0] == "f3"
-    openings = {chosen("gomoku:size=6", "greedy", seed=seed)[0] for seed in range(60)}
+def test_greedy_takes_any_move_of_the_highest_priority() -> None:
+    assert games.load("tictactoe").rules.priority is None, "there it looks one move ahead"
+    openings = {chosen("greedy", "gomoku:size=6", seed=seed)[0] for seed in range(60)}
     assert openings == {"b2", "b5", "e2", "e5", *(f"{c}{r}" for c in "bcde" for r in "2345")} & openings
     assert len(openings) > 1
-
-
-def test_greedy_without_priorities_looks_one_move_ahead() -> None:
-    game = games.load("tictactoe")
-    assert game.rules.priority is None
-    assert chosen("tictactoe", "greedy", "a1 b1 a2 b2")[0] == "a3"
-
-
-@pytest.mark.parametrize("name", ["greedy", "minimax", "negamax", "alphabeta", "alphabeta:seconds=1"])
-def test_players_that_look_ahead_refuse_what_is_hidden(name: str) -> None:
-    with pytest.raises(InvalidInput, match="hidden information") as caught:
-        player_of(name, games.load("battleship"))
-    assert caught.value.field == "player"
-
-
-@pytest.mark.parametrize(
-    ("spec", "field"),
-    [
-        ("nobody", "player"),
-        ("minimax:depth=0", "player option depth"),
-        ("minimax:depth=65", "player option depth"),
-        ("minimax:seconds=1", "player option"),
-        ("minimax:ordering=none", "player option"),
-        ("alphabeta:seconds=0", "player option seconds"),
-        ("alphabeta:seconds=x", "player option seconds"),
-        ("alphabeta:ties=last", "player option ties"),
-        ("alphabeta:evaluator=nobody", "player option evaluator"),
-        ("random:depth=2", "player option"),
-        ("scripted", "player"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(spec: str, field: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        player_of(spec, games.load("gomoku"))
-    assert caught.value.field == field
-
-
-@pytest.mark.parametrize("variant", ["three", "five", "six", "seven", "nine", "lasker", "twelve"])
-@pytest.mark.parametrize("strategy", ["random", "own-mills", "blocker", "mixed"])
-def test_scripted_players_play_all_mill_games(variant: str, strategy: str) -> None:
-    game = games.load(f"morris:variant={variant}")
-    player = player_of(f"scripted:strategy={strategy}", game)
-    for ply, (state, legal, _) in enumerate(random_game(game, 7, max_plies=40)):
-        if len(legal) > 1 and ply % (1 if JIT else 8) == 0:
-            choice = player.choose(seen_in(game, state), ply)
-            assert choice.move in legal
-            assert player.choose(seen_in(game, state), ply) == choice
-
-
-def test_what_scripted_players_do_first() -> None:
-    # White can close a7-d7-g7, black a1-d1-g1.
-    game = games.load("morris:repetition=none")
-    state = game.parse_position("ww./.../.../....../.../.../bb. w 7 7 4")
-    moves = {}
-    for strategy in ("own-mills", "blocker", "mixed"):
-        player = player_of(f"scripted:strategy={strategy}", game)
-        moves[strategy] = game.format_move(state, player.choose(seen_in(game, state), 1).move)
-    assert moves == {"own-mills": "g7", "blocker": "g1", "mixed": "g7"}
 
 
 @pytest.mark.skipif(not JIT, reason="whole games take long uncompiled")
@@ -235,6 +269,7 @@ def test_who_knows_more_wins_more(spec: str, stronger: str, weaker: str) -> None
 
 def test_every_player_is_described_here_and_in_the_readme() -> None:
     readme = (HERE / "README.md").read_text()
+    assert {"uct", "flat", "random"} <= set(names())
     for name in names():
         assert describe(name)
         assert f"`{name}" in readme, name

@@ -127,8 +127,7 @@ def test_what_is_planned_goes_where_a_search_would_go() -> None:
     tree = grow("tictactoe", GROWN)
     visits = [int(tree.visits[child]) for child in children_of(tree, ROOT)]
     root, work = game.initial_state(), engine.new_workspace()
-    with np.errstate(over="ignore"):
-        engine.plan_visits(tree, KNOBS, root, GROWN, 1, work, new_stream(1))
+    engine.plan_visits(tree, KNOBS, root, GROWN, 1, work, new_stream(1))
     got = [int(tree.unobserved[child]) for child in children_of(tree, ROOT)]
     assert sum(got) == tree.unobserved[ROOT] == GROWN
     # With these values for ever, the best child gets a larger share than so far, and no other starves.
@@ -148,13 +147,12 @@ def test_the_whole_tree_as_a_portion_is_a_sequential_search(spec: str, solver: b
     for by_portions in (False, True):
         tree, work, root = engine.new_tree(20_000), engine.new_workspace(), game.initial_state()
         begin(tree, work.base, params)
-        with np.errstate(over="ignore"):
-            if by_portions:
-                whole = empty_portions(1, 1)
-                whole.visits[0] = 500
-                done = engine.grow_portions(tree, params, root, whole, new_stream(3), work)
-            else:
-                done = engine.simulate(tree, params, root, 500, new_stream(3), work)
+        if by_portions:
+            whole = empty_portions(1, 1)
+            whole.visits[0] = 500
+            done = engine.grow_portions(tree, params, root, whole, new_stream(3), work)
+        else:
+            done = engine.simulate(tree, params, root, 500, new_stream(3), work)
         grown.append((done, nodes_of(tree)))
     assert grown[0] == grown[1]
 
@@ -177,9 +175,8 @@ def test_a_portion_adds_its_visits_to_its_path_and_below(spec: str) -> None:
     )
     tree = engine.new_tree(50_000)
     begin(tree, base, KNOBS)
-    with np.errstate(over="ignore"):
-        work = engine.new_workspace()._replace(base=base)
-        assert engine.grow_portions(tree, KNOBS, root, portions, new_stream(2), work) == 90
+    work = engine.new_workspace()._replace(base=base)
+    assert engine.grow_portions(tree, KNOBS, root, portions, new_stream(2), work) == 90
     node, before = ROOT, ROOT
     for move in path:
         assert tree.visits[node] == grown.visits[before] + 90

@@ -144,28 +144,22 @@ EXPLORATIONS = st.sampled_from([0.0, 0.3, 1.0, 4.0])
 EXAMPLES = 200 if JIT else 100
 
 
-@given(families(in_flight=False, proofs=False), EXPLORATIONS, st.integers(0, 1))
-@settings(max_examples=EXAMPLES)
-def test_best_child(case: tuple[Child, list[Child]], exploration: float, player: int) -> None:
-    assert_best(KNOBS._replace(exploration=exploration), *case, player)
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[bool, tuple[Child, list[Child]]]:
+    """Whether there are proofs, and a family; nothing or something in flight."""
+    in_flight = draw(st.booleans())
+    proofs = in_flight and draw(st.booleans())
+    return proofs, draw(families(in_flight=in_flight, proofs=proofs))
 
 
-@given(families(in_flight=True, proofs=False), EXPLORATIONS, st.integers(0, 1), st.booleans())
-@settings(max_examples=EXAMPLES)
-def test_best_child_with_visits_in_flight(
-    case: tuple[Child, list[Child]], exploration: float, player: int, virtual_loss: bool
+@given(cases(), EXPLORATIONS, st.integers(0, 1), st.booleans())
+@settings(max_examples=3 * EXAMPLES)
+def test_best_child(
+    case: tuple[bool, tuple[Child, list[Child]]], exploration: float, player: int, virtual_loss: bool
 ) -> None:
-    assert_best(KNOBS._replace(exploration=exploration, virtual_loss=virtual_loss), *case, player)
-
-
-@given(families(in_flight=True, proofs=True), EXPLORATIONS, st.integers(0, 1), st.booleans())
-@settings(max_examples=EXAMPLES)
-def test_best_child_with_proofs(
-    case: tuple[Child, list[Child]], exploration: float, player: int, virtual_loss: bool
-) -> None:
-    assert_best(
-        KNOBS._replace(exploration=exploration, solver=True, virtual_loss=virtual_loss), *case, player
-    )
+    proofs, family = case
+    params = KNOBS._replace(exploration=exploration, solver=proofs, virtual_loss=virtual_loss)
+    assert_best(params, *family, player)
 
 
 @given(families(in_flight=True, proofs=True), st.integers(0, 1))

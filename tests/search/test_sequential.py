@@ -1,18 +1,18 @@
-"""The compiled search makes the very tree that the naive one makes."""
+"""Kernels make the very tree that the naive search makes, for problems of every form."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 import games
-from games.rng import new_stream
-from search.kernel.engine import engine_of
-from search.kernel.params import SearchParams
-from search.tree.arena import NODES, PLAIN_LAYOUT, new_tree
+from search.kernel.params import SearchParams, params_of
+from search.request import SearchRequest
 from tests.games.common import JIT
-from tests.search.common import KNOBS, nodes_of, position
+from tests.search.common import KNOBS, agreed, nodes_of, position, run_search
+from tests.search.forms import COMPILED, FORMS, problem
 from tests.search.naive import NaiveSearch, Node
 
 SIMULATIONS = {
@@ -22,37 +22,22 @@ SIMULATIONS = {
 }
 
 
-def compare(spec: str, seed: int, stages: list[tuple[SearchParams, int]], moves: str = "") -> Node:
-    """Grow both trees, one stage after the other, and compare them after each."""
-    game = games.load(spec)
-    engine = engine_of(game)
-    root_state = position(game, moves)
-    tree = new_tree(PLAIN_LAYOUT.capacity_for(2**26, sum(simulations for _, simulations in stages)))
-    stream, work = new_stream(seed), engine.new_workspace()
-    naive = NaiveSearch(game, root_state, new_stream(seed))
-    for params, simulations in stages:
-        done = engine.simulate(tree, params, root_state, simulations, stream, work)
-        assert done == naive.simulate(params, simulations)
-        assert nodes_of(tree) == naive.root
-    assert tree.counts[NODES] == count(naive.root)
-    return naive.root
-
-
-def count(node: Node) -> int:
-    return 1 + sum(count(child) for child in node.children)
+def compare(spec: str, seed: int, params: SearchParams, **options: Any) -> Node:
+    """The tree of both searches."""
+    return agreed(games.load(spec), params, options.pop("simulations", SIMULATIONS[spec]), seed, **options)
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)
 @pytest.mark.parametrize("exploration", [0.0, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("seed", [0, 11])
 def test_any_exploration(spec: str, exploration: float, seed: int) -> None:
-    compare(spec, seed, [(KNOBS._replace(exploration=exploration), SIMULATIONS[spec])])
+    compare(spec, seed, KNOBS._replace(exploration=exploration))
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)
 @pytest.mark.parametrize("urgency", [-1.0, 0.0, 0.4, 1.1, 2.5])
 def test_first_play_urgency(spec: str, urgency: float) -> None:
-    root = compare(spec, 5, [(KNOBS._replace(first_play_urgency=urgency), SIMULATIONS[spec])])
+    root = compare(spec, 5, KNOBS._replace(first_play_urgency=urgency))
     all_tried = len(root.children) == len(games.load(spec).legal_moves(games.load(spec).initial_state()))
     assert all_tried or urgency < 2.5
 
@@ -72,22 +57,78 @@ def test_first_play_urgency(spec: str, urgency: float) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_solver(spec: str, moves: str, urgency: float, seed: int) -> None:
     params = KNOBS._replace(solver=True, first_play_urgency=urgency)
-    compare(spec, seed, [(params, SIMULATIONS[spec] // 2)] * 2, moves)
+    root = position(games.load(spec), moves)
+    compare(spec, seed, params, simulations=SIMULATIONS[spec] // 2, stages=2, root_state=root)
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)
 @pytest.mark.parametrize("anticipated", [1, 15, 300])
 @pytest.mark.parametrize("solver", [False, True])
 def test_anticipated_visits(spec: str, anticipated: int, solver: bool) -> None:
-    compare(spec, 3, [(KNOBS._replace(anticipated=anticipated, solver=solver), SIMULATIONS[spec])])
+    compare(spec, 3, KNOBS._replace(anticipated=anticipated, solver=solver))
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)
 def test_visits_beyond_the_tables(spec: str) -> None:
     """Anticipated visits make the counts large without many simulations."""
-    compare(spec, 4, [(KNOBS._replace(anticipated=5000), SIMULATIONS[spec] // 3)])
+    compare(spec, 4, KNOBS._replace(anticipated=5000), simulations=SIMULATIONS[spec] // 3)
 
 
 def test_the_seed_changes_the_tree() -> None:
-    first, second = (compare("tictactoe", seed, [(KNOBS, 200)]) for seed in (1, 2))
+    first, second = (compare("tictactoe", seed, KNOBS, simulations=200) for seed in (1, 2))
     assert first != second
+
+
+COMPILED_SIMULATIONS = 400 if JIT else 100
+PLAIN_SIMULATIONS = 100
+
+
+PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
+
+
+@pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
+    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+    simulations = PLAIN_SIMULATIONS if plain else COMPILED_SIMULATIONS
+    for seed in (2,) if plain else (3, 4, 5):
+        agreed(games.load(problem(form, seed, plain)), params, simulations, seed)
+
+
+@pytest.mark.parametrize(
+    "options", [{"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
+)
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, Any]) -> None:
+    """In plain Python without the rules, from what workers say of positions."""
+    compare_by_leaves(form, plain, options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_so_it_is_with_playouts_that_are_cut(form: str) -> None:
+    """Without rewards nobody has a score before the end."""
+    cut = {"lanes": 2, "playout_plies": 2, "exploration": 0.2, "exploration_scale": "fixed"}
+    compare_by_leaves(form, True, cut)
+
+
+def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
+    simulations = PLAIN_SIMULATIONS if plain else COMPILED_SIMULATIONS
+    request = SearchRequest(
+        problem(form, 8, plain), strategy="leaf", simulations=simulations, seed=5, **options
+    )
+    result, session = run_search(request)
+    search = session.search
+    naive = NaiveSearch(search.game, search.context.root_state, features=search.context.features)
+    naive.search_by_leaves(params_of(search.context), search.plan, request.seed)
+    assert nodes_of(search.strategy.tree) == naive.root
+    outlook = search.strategy.outlook
+    if search.game.has_lines and request.playout_plies is not None:
+        # A playout that is cut does not come to the end.
+        assert outlook.line == ()
+        assert result.best_line is None
+    elif search.game.has_lines:
+        assert (outlook.value, [*outlook.line]) == naive.best
+        assert result.best_line is not None
+        assert result.best_line.value == naive.best[0]
+    if search.game.num_players > 2:
+        assert result.values == tuple(total / simulations for total in naive.totals)

@@ -8,51 +8,19 @@ import numpy as np
 import pytest
 
 import games
-from games import Game, InvalidInput
 from games.battleship import rules
-from games.game import FIRST, State
+from games.game import FIRST
 from games.rng import new_stream
 from search.players import Seen, player_of
 from search.players.shooters import AFLOAT, MISS, SUNK, UNTRIED, Shooter
 from tests.games.common import JIT, start
-
-NAMES = ["hunt", "parity", "density", "posterior:samples=40", "posterior:samples=40,width=3"]
-SPECS = [
-    "battleship:task=solo,announce_sunk=yes",
-    "battleship:size=6,fleet=3-2-2,announce_sunk=yes,touch=no_side",
-    "battleship:size=5,fleet=3-1",
-]
+from tests.search.common import seen_in
+from tests.search.test_players import SHOOTERS, SHOT_AT
 
 
-def seen_in(game: Game, state: State) -> Seen:
-    """What the player to move is shown."""
-    mover = game.calls.current_player(state)
-    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("spec", SPECS)
-def test_shooters_finish_games_and_repeat_themselves(name: str, spec: str) -> None:
-    game = games.load(spec)
-    player = player_of(name, game)
-    state, ply = start(game, 3), 0
-    while not game.calls.is_terminal(state) and (JIT or ply < 8):
-        legal = game.legal_moves(state)
-        move = legal[0]
-        if len(legal) > 1:
-            seen = seen_in(game, state)
-            before = seen.state.copy()
-            move = player.choose(seen, ply).move
-            assert move in legal
-            assert player.choose(seen, ply).move == move
-            assert np.array_equal(seen.state, before)
-        game.calls.play(state, move)
-        ply += 1
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHOOTERS)
 def test_a_shot_does_not_depend_on_where_the_fleet_is(name: str) -> None:
-    game = games.load(SPECS[1])
+    game = games.load(SHOT_AT[1])
     player, draw = player_of(name, game), random.Random(5)
     state = start(game, 5)
     for _ in range(24):
@@ -90,18 +58,9 @@ def test_cells_of_a_sunk_ship_are_known_if_there_is_one_way_to_have_sunk_it() ->
     assert cells[:3] == [SUNK, SUNK, SUNK]
 
 
-def test_density_shoots_where_the_last_ship_must_be() -> None:
-    game = games.load("battleship:task=solo,size=5,fleet=3")
-    state = game.initial_state()
-    game.play_text(state, ["c3", "hit", "c4", "hit", "c5", "miss"])
-    for name in ("density", "posterior"):
-        choice = player_of(name, game).choose(seen_in(game, state), 1)
-        assert game.format_move(state, choice.move) == "c2"
-
-
 @pytest.mark.skipif(not JIT, reason="whole games take long uncompiled")
 def test_the_more_a_shooter_knows_the_fewer_shots_it_needs() -> None:
-    game = games.load(SPECS[0])
+    game = games.load(SHOT_AT[0])
     means = []
     for name in ("random", "hunt", "density"):
         player, shots = player_of(name, game), []
@@ -115,9 +74,3 @@ def test_the_more_a_shooter_knows_the_fewer_shots_it_needs() -> None:
             shots.append(int(state[rules.BLOCK + rules.SHOTS]))
         means.append(np.mean(shots))
     assert means[0] > 85 > means[1] > 52 > means[2] > 38
-
-
-def test_shooters_play_nothing_else() -> None:
-    for name in NAMES:
-        with pytest.raises(InvalidInput, match="battleship only"):
-            player_of(name, games.load("tictactoe"))

@@ -32,7 +32,7 @@ from search.tree.arena import NODES, ROOT, children_of
 from search.tree.merge import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
-from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of, run_search
+from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of, run_search, undisturbed
 from tests.search.goldens import FILE, KINDS, golden_digest
 from tests.search.naive import Node
 
@@ -52,23 +52,7 @@ def kind(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: " ".join((game["game"], *game.get("moves", ()))))
 def test_chaos_changes_nothing(kind: dict[str, Any], game: dict[str, Any]) -> None:
-    request = SearchRequest(**game, **kind, simulations=SIMULATIONS, seed=3)
-    calm, _ = run_search(request)
-    lost = 0
-    for seed in range(4 if JIT else 1):
-        chaos = ChaosExecutor(seed)
-        result, session = run_search(request, chaos, workers=3)
-        assert result.digest == calm.digest
-        assert (result.simulations, result.playouts) == (calm.simulations, calm.playouts)
-        assert (result.jobs, result.tree_nodes) == (calm.jobs, calm.tree_nodes)
-        assert result.answer == calm.answer
-        assert result.stopped_by == calm.stopped_by
-        assert result.jobs_retried <= chaos.lost
-        if result.stopped_by == "simulations":
-            assert session.coordinator.counters.late_results <= chaos.repeated + chaos.lost
-        lost += chaos.lost
-    assert lost > 0 or calm.jobs < 40
-    assert calm.jobs_retried == 0
+    undisturbed(SearchRequest(**game, **kind, simulations=SIMULATIONS, seed=3), range(4 if JIT else 1))
 
 
 def test_the_cut_into_pieces_is_kept_when_a_lane_moves_to_another_worker() -> None:

@@ -181,20 +181,6 @@ def test_free_blocks_of_one_size_are_all_used_again() -> None:
     assert_no_overlap(tree)
 
 
-def test_a_node_takes_24_bytes() -> None:
-    tree = new_tree(100)
-    assert sum(column.dtype.itemsize for column in tree[:6]) == PLAIN_LAYOUT.bytes_per_node == 24
-    assert all(len(column) == 100 for column in tree[:6])
-    assert tree_bytes(tree) == 24
-    assert tree_bytes(grow("tictactoe", 100, 1)) == grow("tictactoe", 100, 1).counts[USED] * 24
-
-
-@pytest.mark.parametrize("memory_bytes", [0, 24, 1000, 2**20])
-def test_the_memory_budget_holds(memory_bytes: int) -> None:
-    tree = new_tree(PLAIN_LAYOUT.capacity_for(memory_bytes, 10**9))
-    assert sum(column.nbytes for column in tree[:6]) <= max(memory_bytes, 2 * PLAIN_LAYOUT.bytes_per_node)
-
-
 def test_a_node_has_at_most_max_children() -> None:
     tree = new_tree(20_000)
     for move in range(MAX_CHILDREN):

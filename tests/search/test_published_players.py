@@ -1,7 +1,8 @@
-"""The thesis' players at Battleship: the figures that its printed code must give."""
+"""Programs of an article and of theses as players: as their printed code, which slow twins repeat."""
 
 from __future__ import annotations
 
+import math
 import random
 from functools import cache
 
@@ -13,9 +14,83 @@ from games import InvalidInput
 from games.battleship import rules
 from games.game import FIRST, Game, State
 from games.rng import new_stream
+from games.tictactoe import TicTacToe
 from search.players import Seen, player_of
-from tests.games.common import JIT, start
+from search.players.morris_agent import ACTION, VICTORIES, VISITS, printed_search
+from tests.games.common import JIT, random_game, start
+from tests.search.common import chosen, seen_in
+from tests.search.naive_article import find_move
+from tests.search.naive_morris_agent import Agent
 from tests.search.naive_omniscient import alpha_beta, minimax
+
+GAME = games.load("tictactoe")
+
+
+@pytest.mark.parametrize("final", ["visits", "score"])
+def test_it_moves_as_its_slow_twin_does(final: str) -> None:
+    assert isinstance(GAME, TicTacToe)
+    compared = 0
+    for seed in range(12 if JIT else 3):
+        for state, legal, _ in random_game(GAME, seed):
+            if len(legal) == 1:
+                continue
+            seen = seen_in(GAME, state)
+            board = [int(state[0] >> cell & 1) + 2 * int(state[1] >> cell & 1) for cell in range(9)]
+            choice = player_of(f"article:simulations=150,final={final}", GAME).choose(seen, seed)
+            assert choice.move == find_move(board, seen.mover + 1, 150, final == "visits", new_stream(seed))
+            assert choice.simulations == 150
+            compared += 1
+    assert compared > 15
+
+
+NINE, SMALL = "morris:cap=60", "morris:variant=three,move=any"
+MILL, BLOCK = "ww./.../b../....../.../.../b.b w 5 5 8", "w../.w./b../....../.../.../b.b w 5 5 8"
+REMOVAL = "www/.../b../....../.../b../bb. wx 5 5 8"
+POSITIONS = [
+    (NINE, ".../.../.../....../.../.../... w 9 9 0"),
+    (NINE, REMOVAL),
+    (NINE, "w.w/w.b/.bw/b.w.b./.w./b../bwb w 0 0 30"),
+    ("morris:repetition=none,cap=60", "w.w/.../..b/..w.b./.../b../b.. b 0 0 40"),
+    ("morris:variant=lasker,cap=60", "w.w/.../..b/..w.b./.../b../b.. b 4 4 20"),
+    ("morris:variant=six,cap=30", "w.w/b.b/w..b/.bw/w.b w 0 0 20"),
+    ("morris:variant=seven,cap=30", "w.w/b.b/w.w.b/.bw/w.b w 0 0 20"),
+    (SMALL, "ww./b.b/.bw w 0 0 8"),
+    ("morris:variant=three", "w.b/.w./b.. b 1 1 4"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(True, False, True), (False, True, True), (True, False, False)])
+@pytest.mark.parametrize(("spec", "position"), POSITIONS)
+def test_it_grows_the_tree_of_its_slow_twin(spec: str, position: str, options: tuple[bool, ...]) -> None:
+    game, (prune, integer, first) = games.load(spec), options
+    state, simulations = game.parse_position(position), 30 if JIT else 8
+    twin = Agent(game, simulations, prune, integer, first, new_stream(5))
+    rest = (math.sqrt(2), prune, integer, math.inf if first else 0.0)
+    move, tree = printed_search(state, simulations, *rest, new_stream(5))
+    assert move == twin.find_move(state)
+    assert move in game.legal_moves(state)
+    expected = [[node.action, node.visits, node.victories] for node in twin.nodes[1:]]
+    assert tree[1:, [ACTION, VISITS, VICTORIES]].tolist() == expected
+
+
+def drawn(spec: str, position: str, options: str = "") -> set[str]:
+    """The moves that the agent chooses after one simulation, whatever the seed."""
+    player = f"morris-agent:simulations=1{options}"
+    return {chosen(player, spec, position, seed)[0] for seed in range(60)}
+
+
+def test_it_looks_at_mills_then_at_blocks_and_at_all_removals() -> None:
+    assert drawn("morris", MILL) == {"g7"}
+    assert drawn("morris", BLOCK) == {"d1"}
+    assert drawn("morris", REMOVAL) == {"xb2", "xa1", "xd1"}
+    assert len(drawn("morris", MILL, ",prune=no")) > 10
+
+
+def test_of_equal_moves_the_last_is_never_drawn() -> None:
+    """The last of the five empty points, in the order of the rules, is the centre."""
+    assert drawn(SMALL, "w.b/.../b.w w 1 1 4") == {"b3", "a2", "b1", "c2"}
+
 
 SOLO = "battleship:task=solo"
 # 17 / the mean number of shots, computed exactly from the printed code: depth, steps, accuracy.
@@ -118,8 +193,6 @@ def test_they_are_told_apart_from_honest_players() -> None:
         seen = Seen(game, game.initial_state(), FIRST, tuple(range(100)))
         with pytest.raises(InvalidInput, match="dealt"):
             player.choose(seen, 1)
-        with pytest.raises(InvalidInput, match="battleship only"):
-            player_of(f"omniscient-{name}", games.load("tictactoe"))
 
 
 def _after_shots(game: Game, seed: int, draw: random.Random) -> State:
