@@ -1,4 +1,4 @@
-"""Runs `banyan strength`: from the request to printed tables and files, whoever judges.
+"""Runs `banyan strength`: from the request to printed tables and files, for every judge.
 
 A judge plans units of work from the searches (`open`), and makes a result of those that are done (`result`).
 A result has rows, tables, notes, warnings, JSON and lines of CSV; `plots.py` draws it.
