@@ -1,4 +1,4 @@
-"""Banyan's cluster: coordinator, executors, metrics, the command line. The only layer that knows machines.
+"""Banyan's cluster: sessions, executors, metrics, the command line. The only layer that knows machines.
 
 `run` takes a `search.SearchRequest` to workers and returns a `search.SearchResult`; `plan` plays episodes of
 problems of one player.

@@ -272,7 +272,7 @@ class SearchRequest:
         None,
         help="Strategy leaf: a file that evaluates leaves by a network's value and policy, instead of "
         "playouts, with PUCT in the tree; ./net.py:key=value sets its options. external: the caller "
-        "of search.open, or clients of a service, evaluate leaves.",
+        "of banyan.open, or clients of a service, evaluate leaves.",
         metavar="FILE.py",
         unset="playouts",
     )

@@ -65,7 +65,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.summary": 195, "search.packing": 477},
     {"search.strategies": 2_124},
     {"search.prepare": 325, "search.worker": 102},
-    {"search.result": 334, "search.coordinator": 61},
+    {"search.result": 334},
     {"search.coordinator": 450},
     {"search.run_inline": 87, "search.ask_tell": 637},
     {"search.players": 1_707},

@@ -1,1 +1,1 @@
-"""The distributed machine without Ray: tasks, queue, ledger, coordinator, jobset, session, drive."""
+"""The distributed machine without Ray: tasks, queue, jobset, session, drive."""

@@ -49,7 +49,7 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _names_that_are(cls, values: Any) -> Any:
-        """Raises InvalidInput for a field that there is not."""
+        """Raises InvalidInput for an unknown field."""
         for name, value in values.items() if isinstance(values, dict) else ():
             if name not in cls.model_fields:
                 raise InvalidInput(

@@ -95,7 +95,7 @@ class Interruption:
         """Let the first signal cancel ``search``; before this call it raises KeyboardInterrupt."""
         self._search = search
         if self.signalled:
-            # Whoever ran at the signal has discarded the exception.
+            # The exception was discarded where it was raised.
             raise KeyboardInterrupt
 
     def begin_closing(self) -> None:

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
@@ -150,8 +150,9 @@ def locked(path: Path, *, wait: bool = False) -> int:
             except OSError:
                 pass
             # Another process may have removed or renamed the file meanwhile.
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
         except BaseException:
             os.close(descriptor)
             raise

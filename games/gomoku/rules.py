@@ -19,7 +19,7 @@ The two players' masks of a line are adjacent: the index of a mask is 2 * line +
 row * size + column; row 0 is the bottom row. Operations such as ``& 63`` on indices that are always
 smaller tell the compiler that the index is not negative, so that it omits the code for negative indices.
 
-Evaluation of gomoku by the pattern table of an article: scores of cells and positions by windows of five.
+`evaluate` follows the pattern table of an article: scores of cells and positions by windows of five.
 
 A window is five adjacent cells of a line. A window with stones of only one player counts 1, 5, 25, 100 or
 10,000 for 1 to 5 stones; other windows count 0. The value of an empty cell for a player is the sum over

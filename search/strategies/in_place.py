@@ -105,7 +105,7 @@ class InFlight(ABC):
             with np.errstate(over="ignore"):
                 self._played[number] = self._kernel(*searched, self._ring, stretch, *scratch, number + 1)
         except BaseException:
-            # A thread that waits for this one's job sees that there is nothing to wait for.
+            # A thread that waits for this one's job finds nothing to wait for.
             marks = self._ring.marks
             marks[ENDED] = 1
             if marks[LOCK] == number + 1:

@@ -1,4 +1,4 @@
-"""Laws 1 and 2 on real Ray processes: workers are killed and stopped, and the answer stays the same."""
+"""Real Ray processes: workers are killed and stopped, and the answer stays the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws 1 and 2 without a cluster: the request decides the statistics, whatever becomes of the jobs."""
+"""Without a cluster: the request decides the statistics, whatever becomes of the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs `banyan strength`: from the request to printed tables and files, whoever judges.
+"""Runs `banyan strength`: from the request to printed tables and files, for every judge.
 
 A judge plans units of work from the searches (`open`). Of those that are done it makes rows, tables, notes,
 warnings, JSON and lines of CSV; `plots.py` draws them.
