@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -11,6 +12,7 @@ import sys
 import termios
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,13 +41,36 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
         return process.returncode, out, err
 
 
-def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The same without the time that a process takes to start, and without what depends on the tests before:
-    the line that says that kernels are compiled."""
-    status = run(arguments)
-    captured = capsys.readouterr()
-    errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
-    return status, captured.out, errors
+class Here:
+    """The command in this process: without the time that a process takes to start, and without what depends
+    on the tests before, the line that says that kernels are compiled."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error."""
+        status = run(arguments)
+        captured = self._capsys.readouterr()
+        errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
+        return status, captured.out, errors
+
+    def text(self, *arguments: str) -> str:
+        """What the command prints, which has nothing to complain of."""
+        status, out, err = self(*arguments)
+        assert status == 0, err
+        return out
+
+    def json(self, *arguments: str) -> Any:
+        """The answer as an object."""
+        return json.loads(self.text(*arguments, "--json"))
+
+    def refusal(self, *arguments: str) -> str:
+        """The one line in which wrong input is refused."""
+        status, out, err = self(*arguments)
+        assert (status, out) == (2, ""), err
+        assert err.startswith("banyan: error: ") and err.count("\n") == 1 and err.endswith("\n"), err
+        return err
 
 
 def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tuple[int, str]:

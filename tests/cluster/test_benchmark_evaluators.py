@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import games
 from cluster.lab.throughput.evaluations import benchmark_evaluators, different_positions
 from search.evaluator import load_evaluator, source_of_evaluator
-from tests.cluster.command import here, on_terminal
+from tests.cluster.command import Here, on_terminal
 from tests.cluster.test_benchmark import Clock
 from tests.search.test_async_evaluator import WAITING
 from tests.search.test_evaluator import BODY, HASHED
@@ -99,11 +97,9 @@ def test_a_game_with_fewer_positions_is_measured_with_those(tmp_path: Path) -> N
     assert bench.batches[0].leaves.median == 12.0
 
 
-def test_json_is_a_list_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ("benchmark", "tictactoe", "--evaluator", f"{HASHED}:shift=2", "--batches", "1,8", "--json")
-    status, out, err = here(capsys, *command, *SMALL)
-    assert (status, err) == (0, "")
-    rows = json.loads(out)
+def test_json_is_a_list_of_rows(here: Here) -> None:
+    command = ("benchmark", "tictactoe", "--evaluator", f"{HASHED}:shift=2", "--batches", "1,8")
+    rows = here.json(*command, *SMALL)
     assert [row["batch"] for row in rows] == [1, 8]
     for row in rows:
         low, high = row["spread"]["leaves_per_s"]
@@ -122,41 +118,9 @@ def test_a_table_fits_a_terminal(tmp_path: Path) -> None:
     assert "highest of repeats (2, interleaved, 0.001 s each)" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "accepted"),
-    [
-        (("tictactoe", "--batches", "8"), "--batches: '8'", "nothing without --evaluator"),
-        (("--evaluator", HASHED), "GAME: None", "a game that the evaluator knows"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", "8,0"), "--batches: '8,0'", "at least 1"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", ""), "--batches: ''", "at least 1"),
-        (("tictactoe", "--evaluator", HASHED, "--batches", "65537"), "--batches: 65537", "to 65536"),
-        (("grundy:pile=5", "--evaluator", HASHED, "--batches", "5"), "--batches: 5", "at most 4 with grundy"),
-        (("tictactoe", "--evaluator", HASHED, "--repeats", "0"), "--repeats: 0", "from 1"),
-        (("tictactoe", "--evaluator", HASHED, "--cut", "3"), "--cut: [3]", "nothing with --evaluator"),
-        (("tictactoe", "--evaluator", "./nowhere.py"), "--evaluator: './nowhere.py'", "can be read"),
-        (("tictactoe", "--evaluator", __file__), f"--evaluator: {__file__!r}", "with one subclass of"),
-        (("tictactoe", "--evaluator", f"{HASHED}:a=1"), "--evaluator option: 'a'", "shift, kind"),
-        (("battleship", "--evaluator", HASHED), f"--evaluator: {HASHED!r}", "where something is hidden"),
-    ],
-    ids=lambda value: None,
-)
-def test_wrong_input_is_one_line(
-    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "benchmark", *SMALL, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("banyan: error: ")
-    assert err.count("\n") == 1
-    assert named in err
-    assert accepted in err
-
-
-def test_a_game_that_the_evaluator_does_not_know_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_game_that_the_evaluator_does_not_know_is_refused(tmp_path: Path, here: Here) -> None:
     path = tmp_path / "net.py"
     path.write_text(BODY.format("np.zeros(B), np.zeros((B, 4))"))
-    status, out, err = here(capsys, "benchmark", "tictactoe", "--evaluator", str(path), *SMALL)
-    assert (status, out) == (2, "")
+    err = here.refusal("benchmark", "tictactoe", "--evaluator", str(path), *SMALL)
     assert "--evaluator" in err
     assert "policies with a number for move code" in err

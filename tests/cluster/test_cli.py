@@ -18,7 +18,7 @@ from cluster.cli import app, explain, run
 from cluster.commands.options import MANY
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
-from tests.cluster.command import ROOT, banyan, here, start
+from tests.cluster.command import ROOT, Here, banyan, start
 
 FIELDS = [
     *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
@@ -41,81 +41,8 @@ SMALL = (*INLINE, "--simulations", "300")
 COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
 
 
-def search_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, "search", *arguments, "--json", "--no-progress")
-    assert status == 0, err
-    answer = json.loads(out)
-    assert isinstance(answer, dict)
-    return answer
-
-
-WRONG = [
-    (("search", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),
-    (("search", "gomoku:"), "GAME: 'gomoku:'", "name:key=value"),
-    (("search", "gomoku:size"), "GAME: 'gomoku:size'", "name:key=value"),
-    (("search", "gomoku:size=99"), "GAME option size: '99'", "from 5 to 20"),
-    (("search", "gomoku:depth=3"), "GAME option: 'depth'", "size, candidates, overline"),
-    (("search", "tictactoe", "--moves", "a1 d4"), "--moves: 'd4'", "expected"),
-    (("search", "tictactoe", "--moves", "a1 a1"), "--moves: 'a1'", "expected"),
-    (("search", "tictactoe", "--moves", "a1 a2 b1 b2 c1"), "--moves: 'a1 a2 b1 b2 c1'", "not over"),
-    (("search", "tictactoe", "--moves", "a1 a2 b1 b2 c1 c2"), "--moves: 'c2'", "the game is over"),
-    (("search", "tictactoe", "--position", "xxx/oo./... o"), "--position: 'xxx/oo./... o'", "not over"),
-    (("search", "tictactoe", "--position", "xyz"), "--position: 'xyz'", "expected"),
-    (("search", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1 to"),
-    (("search", "tictactoe", "--simulations", "-5"), "--simulations: -5", "from 1 to"),
-    (("search", "tictactoe", "--simulations", "many"), "--simulations: 'many'", "a whole number"),
-    (("search", "tictactoe", "--seconds", "0"), "--seconds: 0.0", "from 0.001"),
-    (("search", "tictactoe", "--seconds=soon"), "--seconds: 'soon'", "a number"),
-    (
-        ("search", "tictactoe", "--simulations", "5", "--seconds", "1"),
-        "--simulations and --seconds: 'simulations=5, seconds=1.0'",
-        "not both",
-    ),
-    (("search", "tictactoe", "--memory", "0"), "--memory: 0", "from 1 to"),
-    (("search", "tictactoe", "--workers", "0"), "--workers: '0'", "or auto"),
-    (("search", "tictactoe", "--workers", "abc"), "--workers: 'abc'", "or auto"),
-    (("search", "tictactoe", "--workers", "2", *INLINE), "--workers: 2", "expected 1"),
-    (("search", "tictactoe", "--executor", "cloud"), "--executor: 'cloud'", "ray or threads or inline"),
-    (("search", "tictactoe", "--address", "a:1", *INLINE), "--address: 'a:1'", "no address"),
-    (("search", "tictactoe", "--job-timeout", "0", *INLINE), "--job-timeout: 0.0", "more than 0"),
-    (("search", "tictactoe", "--strategy", "lief"), "--strategy: 'lief'", "root or tree or leaf"),
-    (("search", "tictactoe", "--final-move", "best"), "--final-move: 'best'", "robust or max"),
-    (("search", "tictactoe", "--in-flight", "won"), "--in-flight: 'won'", "unobserved or virtual-loss"),
-    (("search", "tictactoe", "--lanes", "0"), "--lanes: 0", "from 1 to"),
-    (("search", "tictactoe", "--fpu", "nan"), "--fpu: nan", "a number or inf"),
-    (("search", "tictactoe", "--seed", "-1"), "--seed: -1", "from 0 to"),
-    (("search", "tictactoe", "--metrics-port", "99999", *INLINE), "--metrics-port: 99999", "a free port"),
-    (("search", "tictactoe", "--depth", "3"), "--depth", "No such option"),
-    (("search", "tictactoe", "--simulatons", "3"), "--simulatons", "(Possible options: --simulations)"),
-    (("search",), "GAME", "Missing argument"),
-    (("serch", "tictactoe"), "serch", "search"),
-    (("show", "chess960"), "GAME: 'chess960'", "one of"),
-    (("perft", "tictactoe", "0"), "DEPTH: '0'", "at least 1"),
-    (("perft", "tictactoe", "deep"), "DEPTH: 'deep'", "at least 1"),
-    (("benchmark", "tictactoe", "--repeats", "0"), "--repeats: 0", "from 1"),
-    *(
-        ((command, "tictactoe", "--format", *asked), f"--format: '{asked[0]}'", accepted)
-        for command in ("speedup", "predict", "strength")
-        for asked, accepted in ((("svg",), "nothing without --out"), (("pdf", "--out", "x"), "png or svg"))
-    ),
-    (("benchmark", "tictactoe", "--seconds", "0"), "--seconds: 0", "above 0"),
-    (("benchmark", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1"),
-    (("benchmark", "tictactoe", "--against", "ludii"), "--against: 'ludii'", "openspiel"),
-    (("benchmark", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "named", "accepted"), WRONG, ids=lambda value: None)
-def test_wrong_input_is_one_line_that_names_field_value_and_what_is_accepted(
-    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("banyan: error: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    assert named in err
-    assert accepted in err
+def search_json(here: Here, *arguments: str) -> Any:
+    return here.json("search", *arguments, "--no-progress")
 
 
 @pytest.mark.parametrize("reason", ["", ": Unable to allocate 163. GiB"])
@@ -132,19 +59,15 @@ def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:
 
 
 @pytest.mark.parametrize("command", [("search", "tictactoe", *SMALL), ("speedup", "tictactoe")])
-def test_a_port_in_use_is_found_before_anything_starts(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_in_use_is_found_before_anything_starts(command: tuple[str, ...], here: Here) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, out, err = here(capsys, *command, "--metrics-port", str(port))
-    assert (status, out) == (2, "")
+        err = here.refusal(*command, "--metrics-port", str(port))
     assert f"--metrics-port: {port}" in err
-    assert err.count("\n") == 1
 
 
-def test_a_search_says_where_its_metrics_are(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = here(capsys, "search", "tictactoe", "--metrics-port", "0", *SMALL)
+def test_a_search_says_where_its_metrics_are(here: Here) -> None:
+    status, _, err = here("search", "tictactoe", "--metrics-port", "0", *SMALL)
     assert status == 0
     assert re.search(r"^banyan: metrics at http://127\.0\.0\.1:\d+/metrics$", err, re.MULTILINE)
 
@@ -166,34 +89,33 @@ def test_json_is_one_object_with_the_fields_that_programs_rely_on() -> None:
     assert re.fullmatch("[0-9a-f]{64}", answer["digest"])
 
 
-def test_the_same_request_gives_the_same_digest(capsys: pytest.CaptureFixture[str]) -> None:
-    digests = {search_json(capsys, "tictactoe", *SMALL, "--seed", seed)["digest"] for seed in ("7", "7")}
+def test_the_same_request_gives_the_same_digest(here: Here) -> None:
+    digests = {search_json(here, "tictactoe", *SMALL, "--seed", seed)["digest"] for seed in ("7", "7")}
     assert len(digests) == 1
-    assert search_json(capsys, "tictactoe", *SMALL, "--seed", "8")["digest"] not in digests
+    assert search_json(here, "tictactoe", *SMALL, "--seed", "8")["digest"] not in digests
 
 
-def test_options_reach_the_search(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_reach_the_search(here: Here) -> None:
     answer = search_json(
-        capsys, "gomoku:size=5", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
+        here, "gomoku:size=5", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
     )
     assert (answer["strategy"], answer["lanes"], answer["seed"]) == ("leaf", 3, 5)
     assert answer["game"].startswith("gomoku:size=5")
 
 
-def test_the_solver_ends_a_won_position(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = search_json(capsys, "tictactoe", "--moves", "a1 a2 b1 b2", *INLINE, "--solver")
+def test_the_solver_ends_a_won_position(here: Here) -> None:
+    answer = search_json(here, "tictactoe", "--moves", "a1 a2 b1 b2", *INLINE, "--solver")
     assert (answer["best_move"], answer["value"], answer["stopped_by"]) == ("c1", 1.0, "proven")
 
 
-def test_memory_alone_is_a_budget(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = search_json(capsys, "gomoku:size=9", *INLINE, "--memory", "1")
+def test_memory_alone_is_a_budget(here: Here) -> None:
+    answer = search_json(here, "gomoku:size=9", *INLINE, "--memory", "1")
     assert answer["stopped_by"] == "memory"
     assert answer["tree_full"] is True
 
 
-def test_memory_that_is_used_up_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_that_is_used_up_is_said(here: Here) -> None:
     status, out, err = here(
-        capsys,
         "search",
         "gomoku:size=9",
         *INLINE,
@@ -208,9 +130,9 @@ def test_memory_that_is_used_up_is_said(capsys: pytest.CaptureFixture[str]) -> N
     assert "the memory of 1 MB was full: the search continued without growing" in err
 
 
-def test_people_see_the_board_and_the_best_move(capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_see_the_board_and_the_best_move(here: Here) -> None:
     status, out, err = here(
-        capsys, "search", "tictactoe", "--moves", "a1 a2 b1 b2", *SMALL, "--no-color", "--no-progress"
+        "search", "tictactoe", "--moves", "a1 a2 b1 b2", *SMALL, "--no-color", "--no-progress"
     )
     assert (status, err) == (0, "")
     assert "\x1b" not in out
@@ -260,12 +182,9 @@ def test_help_describes_every_option(command: str) -> None:
         assert parameter.help, parameter.name
 
 
-def test_help_of_search_has_a_panel_for_each_group(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_of_search_has_a_panel_for_each_group(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    status, out, _ = here(capsys, "search", "--help-all")
-    assert status == 0
+    out = here.text("search", "--help-all")
     titles = re.findall(r"^\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}\S (.+?) \S+$", out, re.MULTILINE)
     assert titles == ["Arguments", *GROUPS, "Where it runs", "Output"]
     for parameter in COMMANDS["search"].params:
@@ -275,10 +194,10 @@ def test_help_of_search_has_a_panel_for_each_group(
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help_is_short_and_says_how_to_see_the_rest(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    short, full = (here(capsys, command, wanted)[1] for wanted in ("--help", "--help-all"))
+    short, full = (here(command, wanted)[1] for wanted in ("--help", "--help-all"))
     options = [each.opts[0] for each in COMMANDS[command].params if each.opts[0].startswith("-")]
     shown = [
         len(re.findall(rf"^.[ *]+({'|'.join(options)})\b", page, re.MULTILINE)) for page in (short, full)

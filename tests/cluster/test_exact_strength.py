@@ -21,17 +21,14 @@ from games.analysis.table import judge_of
 from games.errors import InvalidInput
 from games.spec import Spec
 from search.players import player_of
-from tests.cluster.command import here
+from tests.cluster.command import Here
 
 SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
-INLINE = ("--executor", "inline", "--no-progress", "--json")
+INLINE = ("--executor", "inline", "--no-progress")
 
 
-def measured(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    status, out, err = here(capsys, *SMALL, *INLINE, *more)
-    assert status == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+def measured(here: Here, *more: str) -> Any:
+    return here.json(*SMALL, *INLINE, *more)
 
 
 def without_times(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,8 +143,8 @@ def test_beyond_the_curve_there_is_no_figure() -> None:
     assert row.strength.value == 0
 
 
-def test_a_measurement_says_what_every_search_loses(capsys: pytest.CaptureFixture[str]) -> None:
-    found = measured(capsys, "--positions", "40", "--strategies", "tree,root", "--hard", "4")
+def test_a_measurement_says_what_every_search_loses(here: Here) -> None:
+    found = measured(here, "--positions", "40", "--strategies", "tree,root", "--hard", "4")
     assert found["hard"] == 4
     assert found["judge"] == "exact"
     assert found["positions"] == 40
@@ -161,39 +158,37 @@ def test_a_measurement_says_what_every_search_loses(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
-def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_taken_up_again_and_extended(tmp_path: Path, here: Here) -> None:
     out = ("--out", str(tmp_path))
-    whole = measured(capsys, "--positions", "24")
-    measured(capsys, "--positions", "12", *out)
+    whole = measured(here, "--positions", "24")
+    measured(here, "--positions", "12", *out)
     moves = tmp_path / MOVES
     text = moves.read_text()
     # What a process that was killed leaves.
     moves.write_text(text[: len(text) - 25])
-    again = measured(capsys, "--positions", "24", *out)
+    again = measured(here, "--positions", "24", *out)
     assert without_times(again) == without_times(whole)
     for name in ("strength.json", "strength.csv", "strength.png"):
         assert (tmp_path / name).stat().st_size > 0
-    status, _, error = here(capsys, *SMALL, *INLINE, "--seed", "5", *out)
-    assert status == 2
+    error = here.refusal(*SMALL, *INLINE, "--seed", "5", *out)
     assert "--out" in error
 
 
 @pytest.mark.slow
-def test_more_tries_go_on_from_fewer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_tries_go_on_from_fewer(tmp_path: Path, here: Here) -> None:
     out = ("--out", str(tmp_path))
-    whole = measured(capsys, "--positions", "20", "--tries", "3")
+    whole = measured(here, "--positions", "20", "--tries", "3")
     assert whole["tries"] == 3
-    once = measured(capsys, "--positions", "20", *out)
-    again = measured(capsys, "--positions", "20", "--tries", "3", *out)
+    once = measured(here, "--positions", "20", *out)
+    again = measured(here, "--positions", "20", "--tries", "3", *out)
     assert without_times(again) == without_times(whole)
     players = [json.loads(line) for line in (tmp_path / MOVES).read_text().splitlines()]
     made = [(each["player"], number) for each in players for number, *_ in each["moves"]]
     assert len(made) == len(set(made)) == 60 * len(whole["rows"])
     # The first try is that of a measurement without the option; the kept positions are those that were found.
-    assert without_times(measured(capsys, "--positions", "20", *out)) == without_times(once)
+    assert without_times(measured(here, "--positions", "20", *out)) == without_times(once)
     (tmp_path / POSITIONS).write_text("[]\n")
-    status, _, error = here(capsys, *SMALL, *INLINE, *out)
-    assert status == 2
+    error = here.refusal(*SMALL, *INLINE, *out)
     assert POSITIONS in error
 
 
@@ -212,16 +207,16 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
 
 
 @pytest.mark.slow
-def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_budgets_are_a_map(tmp_path: Path, here: Here) -> None:
     budgets = ("--lanes", "2,4", "--simulations", "32,8,8", "--positions", "40", "--out", str(tmp_path))
-    found = measured(capsys, *budgets, "--format", "svg")
+    found = measured(here, *budgets, "--format", "svg")
     assert found["simulations_per_lane"] == [8, 32]
     parallel = [row for row in found["rows"] if row["strategy"] != "sequential"]
     cells = [(row["strategy"], row["lanes"], row["simulations_per_lane"]) for row in parallel]
     assert cells == [(s, lanes, n) for s in ("root", "tree", "leaf") for n in (8, 32) for lanes in (2, 4)]
     assert [row["total_simulations"] for row in found["rows"]][:6] == [8, 16, 32, 64, 128, 256]
     # A search's moves do not depend on the other budgets of the measurement.
-    alone = measured(capsys, "--lanes", "2,4", "--simulations", "32", "--positions", "40")
+    alone = measured(here, "--lanes", "2,4", "--simulations", "32", "--positions", "40")
     losses = {(row["strategy"], row["total_simulations"]): row["loss"] for row in alone["rows"]}
     for row in found["rows"]:
         key = (row["strategy"], row["total_simulations"])
@@ -230,33 +225,7 @@ def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "strength.svg").read_text().count("simulations a lane") == 2
 
 
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        (("--simulations", "8,16"), "--simulations"),
-        (("--simulations", "8,a"), "--simulations"),
-        (("--judge", "nobody"), "--judge"),
-        (("--judge", "exact", "--pairs", "3"), "--pairs"),
-        (("--judge", "exact", "--scores-only"), "--scores-only"),
-        (("--judge", "exact", "--positions", "0"), "--positions"),
-        (("--judge", "games", "--positions", "3"), "--positions"),
-        (("--hard", "3"), "--hard"),
-        (("--judge", "exact", "--hard", "0"), "--hard"),
-        (("--tries", "3"), "--tries"),
-        (("--judge", "exact", "--tries", "0"), "--tries"),
-        (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
-    ],
-)
-def test_wrong_options_are_named(
-    option: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, _, error = here(capsys, "strength", "tictactoe", *INLINE, *option)
-    assert status == 2
-    assert named in error
-    assert len(error.splitlines()) == 1
-
-
-def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_searches_with_an_evaluator_are_measured(tmp_path: Path, here: Here) -> None:
     net = tmp_path / "net.py"
     net.write_text(
         "import numpy as np\n"
@@ -266,11 +235,10 @@ def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.
         "        return np.zeros(len(states)), np.zeros((len(states), 9))\n"
     )
     options = ("--strategies", "leaf", "--options", f"evaluator={net},batch=1", "--positions", "5")
-    found = measured(capsys, *options)
+    found = measured(here, *options)
     assert [row["strategy"] for row in found["rows"]][-1] == "leaf"
 
 
-def test_a_game_that_nobody_knows_exactly_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, error = here(capsys, "strength", "gomoku", "--judge", "exact", *INLINE)
-    assert status == 2
+def test_a_game_that_nobody_knows_exactly_is_refused(here: Here) -> None:
+    error = here.refusal("strength", "gomoku", "--judge", "exact", *INLINE)
     assert "exact judge" in error

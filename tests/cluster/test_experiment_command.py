@@ -9,24 +9,22 @@ import pytest
 
 from cluster.lab.sources.report import HOW, PAGE
 from cluster.lab.sources.table import names
-from tests.cluster.command import ROOT, banyan, here
+from tests.cluster.command import ROOT, Here, banyan
 
 INLINE = ("--executor", "inline", "--no-progress")
 
 
 @pytest.mark.slow
-def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
-    assert status == 0
-    rows = {row["table"]: row for row in json.loads(out)}
+def test_the_list_says_what_has_been_run(tmp_path: Path, here: Here) -> None:
+    rows = {row["table"]: row for row in here.json("experiment", "--out", str(tmp_path))}
     assert rows["002/2"]["quick"]["done"] == 0
     assert rows["002/11"]["full"]["units"] == 1500
     assert rows["002/11"]["full"]["cpu_s"] > rows["002/11"]["quick"]["cpu_s"] > 60
-    here(capsys, "experiment", "002/2", "--out", str(tmp_path), *INLINE)
-    _, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
-    row = next(row for row in json.loads(out) if row["table"] == "002/2")
+    here("experiment", "002/2", "--out", str(tmp_path), *INLINE)
+    found = here.json("experiment", "--out", str(tmp_path))
+    row = next(row for row in found if row["table"] == "002/2")
     assert row["quick"]["done"] == row["quick"]["units"] > 0
-    _, out, _ = here(capsys, "experiment", "--out", str(tmp_path))
+    out = here.text("experiment", "--out", str(tmp_path))
     assert "002/2" in out
     assert "a thesis in Czech" in out
     assert max(map(len, out.splitlines()[:-1])) <= 100
@@ -40,10 +38,10 @@ def test_the_report_of_the_repository_has_every_table_in_at_most_6000_words() ->
     assert HOW in text
 
 
-def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_printed_and_reported(tmp_path: Path, here: Here) -> None:
     reports = [tmp_path / "r.md", tmp_path / "r.html"]
     options = [part for path in reports for part in ("--report", str(path))]
-    status, out, err = here(capsys, "experiment", "002/2", "--out", str(tmp_path / "out"), *INLINE, *options)
+    status, out, err = here("experiment", "002/2", "--out", str(tmp_path / "out"), *INLINE, *options)
     assert status == 0
     assert "423.93" in out
     assert "662.2" in out
@@ -54,22 +52,20 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
-def test_smoke_on_ray_and_inline_gives_the_same_figures(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_smoke_on_ray_and_inline_gives_the_same_figures(tmp_path: Path, here: Here) -> None:
     """A program against itself, two games a row, and counts."""
     tables = ("004/draws", "002/2", "claims/samples")
     asked = ("experiment", *tables, "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
     status, out, err = banyan(*asked, "--workers", "2", "--out", str(tmp_path / "ray"))
     assert status == 0, err
-    _, again, _ = here(capsys, *asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
+    again = here.text(*asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
     first, second = json.loads(out), json.loads(again)
     assert [row["figures"] for table in first for row in table["rows"]] == [
         row["figures"] for table in second for row in table["rows"]
     ]
     # Nothing is left to run.
     folders = ("--out", str(tmp_path / "ray"), "--report", str(tmp_path / "r.md"))
-    status, kept, err = here(capsys, *asked, "--executor", "inline", *folders)
+    status, kept, err = here(*asked, "--executor", "inline", *folders)
     assert "not in the report: claims; banyan experiment claims --report FILE.md writes them" in err
     assert json.loads(kept) == first
 
@@ -87,11 +83,7 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
-    arguments: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], says: str, tmp_path: Path, here: Here
 ) -> None:
     (tmp_path / "pictures").touch()
-    status, out, err = here(capsys, "experiment", *(part.replace("OUT", str(tmp_path)) for part in arguments))
-    assert status == 2
-    assert says in err
-    assert err.count("\n") == 1
-    assert out == ""
+    assert says in here.refusal("experiment", *(part.replace("OUT", str(tmp_path)) for part in arguments))

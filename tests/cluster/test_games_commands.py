@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,17 +10,16 @@ import pytest
 
 from cluster.commands.reference import descriptions_text
 from cluster.play import BUILT_IN
-from tests.cluster.command import here
+from tests.cluster.command import Here
 
 
-def test_games_lists_options_with_what_they_accept(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = here(capsys, "games", "--json")
-    games = {game["name"]: game for game in json.loads(out)}
+def test_games_lists_options_with_what_they_accept(here: Here) -> None:
+    games = {game["name"]: game for game in here.json("games")}
     sizes = next(option for option in games["gomoku"]["options"] if option["name"] == "size")
     assert sizes == {"name": "size", "default": 12, "accepted": "a whole number from 5 to 20"}
     assert all(game["example_moves"] for game in games.values())
     assert all(option["accepted"] for game in games.values() for option in game["options"])
-    _, table, _ = here(capsys, "games")
+    table = here.text("games")
     assert all(name in table for name in games)
     assert max(map(len, table.splitlines())) <= 100
 
@@ -34,14 +32,13 @@ def test_games_are_listed_without_loading_them_and_as_they_are() -> None:
     assert BUILT_IN.read_text() == descriptions_text()
 
 
-def test_show_prints_a_position_that_it_reads_back(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--json")
-    shown = json.loads(out)
+def test_show_prints_a_position_that_it_reads_back(here: Here) -> None:
+    shown = here.json("show", "gomoku:size=6", "--moves", "c3 d4 c4")
     assert shown["over"] is False
     assert len(shown["legal_moves"]) == 33
-    _, again, _ = here(capsys, "show", "gomoku:size=6", "--position", shown["position"], "--json")
-    assert json.loads(again) == {**shown, "moves": []}
-    _, text, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--legal")
+    again = here.json("show", "gomoku:size=6", "--position", shown["position"])
+    assert again == {**shown, "moves": []}
+    text = here.text("show", "gomoku:size=6", "--moves", "c3 d4 c4", "--legal")
     assert "\x1b" not in text
     assert "[X]" in text
     assert "33 moves" in text
@@ -49,12 +46,11 @@ def test_show_prints_a_position_that_it_reads_back(capsys: pytest.CaptureFixture
     assert " a1 " in text
 
 
-def test_show_says_who_has_won(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_who_has_won(here: Here) -> None:
     moves = "a1 a2 b1 b2 c1"
-    _, text, _ = here(capsys, "show", "tictactoe", "--moves", moves)
+    text = here.text("show", "tictactoe", "--moves", moves)
     assert re.search(r"^over +.* wins$", text, re.MULTILINE)
-    _, out, _ = here(capsys, "show", "tictactoe", "--moves", moves, "--json")
-    shown = json.loads(out)
+    shown = here.json("show", "tictactoe", "--moves", moves)
     assert (shown["to_move"], shown["over"], shown["returns"]) == (None, True, [1.0, -1.0])
 
 
@@ -67,19 +63,16 @@ def test_show_says_who_has_won(capsys: pytest.CaptureFixture[str]) -> None:
         ("tictactoe", "xox/xox/oxo o", "a draw"),
     ],
 )
-def test_show_says_how_it_ended(
-    game: str, position: str, outcome: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, text, _ = here(capsys, "show", game, "--position", position)
+def test_show_says_how_it_ended(game: str, position: str, outcome: str, here: Here) -> None:
+    text = here.text("show", game, "--position", position)
     assert f"over      {outcome}\n" in text
 
 
-def test_perft_counts_every_depth_and_divides_the_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_perft_counts_every_depth_and_divides_the_last(here: Here) -> None:
     # 9, 72, 504: permutations, since no game of tic-tac-toe ends before the fifth ply.
-    _, out, _ = here(capsys, "perft", "tictactoe", "3", "--divide", "--json")
-    answer = json.loads(out)
+    answer = here.json("perft", "tictactoe", "3", "--divide")
     assert [row["count"] for row in answer["counts"]] == [9, 72, 504]
     assert [part["count"] for part in answer["divide"]] == [56] * 9
-    _, text, _ = here(capsys, "perft", "tictactoe", "3", "--divide")
+    text = here.text("perft", "tictactoe", "3", "--divide")
     assert [line.split()[:2] for line in text.splitlines()[:3]] == [["1", "9"], ["2", "72"], ["3", "504"]]
     assert re.search(r"^ +b2 +56$", text, re.MULTILINE)

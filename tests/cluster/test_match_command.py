@@ -25,7 +25,7 @@ from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
-from tests.cluster.command import here, start
+from tests.cluster.command import Here, start
 from tests.cluster.match_players import make
 from tests.games.own_game import write
 
@@ -35,11 +35,8 @@ compiled_only = pytest.mark.skipif(
 )
 
 
-def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, "match", *arguments, *INLINE, "--json")
-    assert status == 0, err
-    answer: dict[str, Any] = json.loads(out)
-    return answer
+def found(here: Here, *arguments: str) -> Any:
+    return here.json("match", *arguments, *INLINE)
 
 
 def moves_in(folder: Path) -> list[str]:
@@ -48,8 +45,8 @@ def moves_in(folder: Path) -> list[str]:
     return [line for line in lines if not line.startswith("cost")]
 
 
-def test_two_random_players_on_tictactoe_are_level(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = found(capsys, "tictactoe", "random", "random", "--games", "400", "--opening-plies", "0")
+def test_two_random_players_on_tictactoe_are_level(here: Here) -> None:
+    answer = found(here, "tictactoe", "random", "random", "--games", "400", "--opening-plies", "0")
     assert answer["a_results"]["wins"] + answer["a_results"]["draws"] + answer["a_results"]["losses"] == 400
     low, high = answer["elo_interval"]
     assert low < 0 < high
@@ -60,9 +57,8 @@ def test_two_random_players_on_tictactoe_are_level(capsys: pytest.CaptureFixture
     assert answer["stopped_by"] == "games"
 
 
-def test_people_read_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = here(capsys, "match", "tictactoe", "random", "random", "--games", "20", *INLINE)
-    assert status == 0
+def test_people_read_all_of_it(here: Here) -> None:
+    out = here.text("match", "tictactoe", "random", "random", "--games", "20", *INLINE)
     for words in (
         "A as first",
         "A as second",
@@ -73,36 +69,33 @@ def test_people_read_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
         "1 worker, inline",
     ):
         assert words in out
-    status, out, _ = here(capsys, "match", "thud:turns=40", "random", "random", "--games", "4", *INLINE)
+    out = here.text("match", "thud:turns=40", "random", "random", "--games", "4", *INLINE)
     assert "points in the mean of pairs" in out
 
 
-def test_same_seed_same_games_other_seed_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_same_seed_same_games_other_seed_others(tmp_path: Path, here: Here) -> None:
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         found(
-            capsys, "gomoku:size=5", "random", "random", "--games", "10", "--seed", seed,
+            here, "gomoku:size=5", "random", "random", "--games", "10", "--seed", seed,
             "--out", str(tmp_path / name),
         )  # fmt: skip
     assert moves_in(tmp_path / "a") == moves_in(tmp_path / "b") != moves_in(tmp_path / "c")
 
 
-def test_a_match_taken_up_again_plays_only_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_match_taken_up_again_plays_only_what_is_missing(tmp_path: Path, here: Here) -> None:
     base = ("gomoku:size=5", "random", "random")
-    whole = found(capsys, *base, "--games", "12", "--out", str(tmp_path / "whole"))
-    found(capsys, *base, "--games", "6", "--out", str(tmp_path / "broken"))
+    whole = found(here, *base, "--games", "12", "--out", str(tmp_path / "whole"))
+    found(here, *base, "--games", "6", "--out", str(tmp_path / "broken"))
     games = tmp_path / "broken" / "games.txt"
     kept = games.read_text()
     # A process that dies while it writes leaves half a game.
     games.write_text(kept[: kept.rindex("cost 1")])
-    again = found(capsys, *base, "--games", "12", "--out", str(tmp_path / "broken"))
+    again = found(here, *base, "--games", "12", "--out", str(tmp_path / "broken"))
     assert moves_in(tmp_path / "broken") == moves_in(tmp_path / "whole")
     assert again["a_results"] == whole["a_results"]
     assert (again["games_played"], len(read_file(games))) == (12, 12)
     for name, value in (("seed", "5"), ("opening-plies", "1")):
-        status, _, err = here(
-            capsys,
+        err = here.refusal(
             "match",
             *base,
             "--games",
@@ -113,47 +106,21 @@ def test_a_match_taken_up_again_plays_only_what_is_missing(
             value,
             *INLINE,
         )
-        assert status == 2
         assert f"in there {name.replace('-', '_')} is" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("tictactoe", "random", "nobody"), "PLAYER: 'nobody' is not accepted"),
-        (("tictactoe", "random", "random:x=1"), "PLAYER option: 'x' is not accepted"),
-        (("tictactoe", "random", "random", "--games", "7"), "--games: 7 is not accepted"),
-        (("tictactoe", "random", "random", "--opening-plies", "99"), "--opening-plies: 99"),
-        (("tictactoe", "random", "random", "--sprt", "5"), "--sprt: '5' is not accepted"),
-        (("tictactoe", "random", "random", "--sprt", "5,0"), "the smaller one first"),
-        (("tictactoe", "random", "random", "--scoring", "luck"), "--scoring: 'luck' is not accepted"),
-        (("tictactoe", "random", "random", "--openings", "/nowhere"), "--openings: '/nowhere'"),
-        (("tictactoe", "random", "random", "--seed", "-1"), "--seed: -1 is not accepted"),
-        (("chess", "random", "random"), "GAME: 'chess' is not accepted"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "match", *arguments, *INLINE)
-    assert (status, out) == (2, "")
-    assert words in err
-    assert len(err.splitlines()) == 1
-
-
-def test_openings_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_openings_from_a_file(tmp_path: Path, here: Here) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("# two of them\nb2 a1\n\na1 b2  # the other way round\n")
     found(
-        capsys, "tictactoe", "random", "random", "--games", "6", "--openings", str(file), "--out",
+        here, "tictactoe", "random", "random", "--games", "6", "--openings", str(file), "--out",
         str(tmp_path / "out"),
     )  # fmt: skip
     begun = [record.moves[:2] for record in read_file(tmp_path / "out" / "games.txt")]
     assert begun == [("b2", "a1")] * 2 + [("a1", "b2")] * 2 + [("b2", "a1")] * 2
     file.write_text("b2 b2\n")
     arguments = ("match", "tictactoe", "random", "random", "--openings", str(file))
-    status, _, err = here(capsys, *arguments, *INLINE)
-    assert status == 2
+    err = here.refusal(*arguments, *INLINE)
     assert "--openings: 'b2'" in err
 
 
@@ -188,7 +155,7 @@ def test_one_folder_takes_one_match_at_a_time(tmp_path: Path) -> None:
     MatchFolder(tmp_path, context).close()
 
 
-def test_a_player_that_answers_nonsense_ends_the_match(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_player_that_answers_nonsense_ends_the_match(here: Here) -> None:
     with pytest.raises(UnitFailed, match="player illegal chose 65000"):
         inline("tictactoe", "random", "illegal")
     with pytest.raises(UnitFailed, match="player raises raised ZeroDivisionError: on purpose"):

@@ -24,7 +24,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import plan_search
-from tests.cluster.command import ROOT, here
+from tests.cluster.command import ROOT, Here
 from tests.games.broken_games import TAKE
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
@@ -35,42 +35,36 @@ compiled_only = pytest.mark.skipif(
 
 
 @pytest.mark.slow
-def test_every_command_takes_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_takes_the_file(tmp_path: Path, here: Here) -> None:
     path = write(tmp_path)
-    status, out, _ = here(capsys, "show", path, "--moves", "d d c", "--json")
-    assert (status, json.loads(out)["to_move"]) == (0, "O")
-    status, out, _ = here(capsys, "perft", path, "4", "--json")
-    assert json.loads(out)["counts"][3]["count"] == 2_401
-    arguments = ("--executor", "inline", "--simulations", "3000", "--json")
-    status, out, _ = here(capsys, "search", path, "--moves", "a a b b c", *arguments)
-    assert status == 0
-    found = json.loads(out)
+    assert here.json("show", path, "--moves", "d d c")["to_move"] == "O"
+    assert here.json("perft", path, "4")["counts"][3]["count"] == 2_401
+    arguments = ("--executor", "inline", "--simulations", "3000")
+    found = here.json("search", path, "--moves", "a a b b c", *arguments)
     assert found["game"] == path
     assert found["best_move"] == "d", "the only way to stop four in a row"
 
 
 @pytest.mark.slow
-def test_check_says_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = here(capsys, "check", write(tmp_path), "--games", "3")
-    assert status == 0
+def test_check_says_all_is_well(tmp_path: Path, here: Here) -> None:
+    out = here.text("check", write(tmp_path), "--games", "3")
     for words in ("all that must hold does", "16,807", "first player's return", "simulations on one core"):
         assert words in out
 
 
-def test_check_says_what_to_mend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = here(capsys, "check", write(tmp_path, text=""), "--json")
+def test_check_says_what_to_mend(tmp_path: Path, here: Here) -> None:
+    status, out, _ = here("check", write(tmp_path, text=""), "--json")
     assert status == 2
     (finding,) = json.loads(out)["findings"]
     assert finding["rule"] == "format_move"
-    status, out, _ = here(capsys, "check", write(tmp_path, text=""))
-    assert "1 thing to mend" in out
-    assert here(capsys, "check", "tictactoe", "--games", "0")[0] == 2
+    assert "1 thing to mend" in here("check", write(tmp_path, text=""))[1]
+    assert here("check", "tictactoe", "--games", "0")[0] == 2
 
 
 @compiled_only
-def test_rules_that_do_not_compile_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_that_do_not_compile_are_one_line(tmp_path: Path, here: Here) -> None:
     path = write(tmp_path, dictionary="")
-    status, out, err = here(capsys, "search", path, "--executor", "inline", "--simulations", "10")
+    status, out, err = here("search", path, "--executor", "inline", "--simulations", "10")
     assert (status, out) == (2, "")
     assert err.splitlines()[-1] == "banyan: error: the game's rules do not compile: banyan check says where"
 
@@ -165,18 +159,17 @@ def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_games_describes_a_file_and_leaves_out_a_package_that_is_broken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "nim.py"
     path.write_text(NIM)
-    _, out, _ = here(capsys, "games", str(path), "--json")
-    (row,) = json.loads(out)
+    (row,) = here.json("games", str(path))
     assert (row["name"], row["options"][0]["name"], row["options"][0]["default"]) == ("nim", "stones", 10)
     broken = EntryPoint("broken", "no_such:Game", own.GROUP)
     monkeypatch.setattr(own, "installed", lambda: {"broken": broken})
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken]))
     catalogue._load.cache_clear()
-    status, out, err = here(capsys, "games", "--json")
+    status, out, err = here("games", "--json")
     catalogue._load.cache_clear()
     assert status == 0
     assert "tictactoe" in {row["name"] for row in json.loads(out)}

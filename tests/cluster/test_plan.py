@@ -25,10 +25,10 @@ from games import user_games
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.command import here, start
+from tests.cluster.command import Here, start
 from tests.games.own_problem import optimum, write
 
-INLINE = ("--executor", "inline", "--json")
+INLINE = ("--executor", "inline")
 compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
 )
@@ -80,19 +80,10 @@ def walk(tmp_path: Path) -> str:
     return str(tmp_path / "walk.py")
 
 
-def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, "plan", *arguments)
-    assert status == 0, err
-    answer: dict[str, Any] = json.loads(out)
-    return answer
-
-
 @pytest.mark.slow
-def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(
-    dice: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(dice: str, here: Here) -> None:
     assert optimum() == pytest.approx(14.0)
-    found = planned(capsys, dice, "--episodes", "300", "--simulations", "300", *INLINE)
+    found = here.json("plan", dice, "--episodes", "300", "--simulations", "300", *INLINE)
     low, high = found["interval"]
     assert low <= optimum(), "nobody is better than the optimum but by foresight"
     assert high >= 0.98 * optimum()
@@ -106,21 +97,21 @@ def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(
 
 
 @pytest.mark.slow
-def test_a_budget_of_one_simulation_plays_badly(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = planned(capsys, dice, "--episodes", "200", "--simulations", "1", *INLINE)
+def test_a_budget_of_one_simulation_plays_badly(dice: str, here: Here) -> None:
+    found = here.json("plan", dice, "--episodes", "200", "--simulations", "1", *INLINE)
     assert found["interval"][1] < 0.95 * optimum()
 
 
-def test_without_chance_the_best_line_is_followed(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = planned(capsys, walk, "--episodes", "2", "--simulations", "60", *INLINE)
+def test_without_chance_the_best_line_is_followed(walk: str, here: Here) -> None:
+    found = here.json("plan", walk, "--episodes", "2", "--simulations", "60", *INLINE)
     assert [each["return"] for each in found["episodes"]] == [15.0, 15.0]
     assert found["episodes"][0]["actions"] == ["1", "0"] * 3
 
 
 @pytest.mark.slow
-def test_episodes_depend_on_their_seeds_alone(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = planned(capsys, dice, "--episodes", "6", "--simulations", "50", *INLINE)
-    later = planned(capsys, dice, "--episodes", "3", "--simulations", "50", "--seed", "3", *INLINE)
+def test_episodes_depend_on_their_seeds_alone(dice: str, here: Here) -> None:
+    whole = here.json("plan", dice, "--episodes", "6", "--simulations", "50", *INLINE)
+    later = here.json("plan", dice, "--episodes", "3", "--simulations", "50", "--seed", "3", *INLINE)
     assert whole["episodes"][3:] == later["episodes"]
     assert len({json.dumps(each["actions"]) for each in whole["episodes"]}) > 1
 
@@ -161,9 +152,7 @@ def test_a_worker_elsewhere_has_the_files_that_were_read(
 
 @pytest.mark.slow
 @compiled_only
-def test_a_plan_that_was_killed_goes_on(
-    dice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_that_was_killed_goes_on(dice: str, tmp_path: Path, here: Here) -> None:
     out = tmp_path / "out"
     arguments = (dice, "--episodes", "400", "--simulations", "2000")
     with start("plan", *arguments, *INLINE, "--out", str(out)) as process:
@@ -175,43 +164,20 @@ def test_a_plan_that_was_killed_goes_on(
         process.send_signal(signal.SIGKILL)
     kept = lines.read_text()
     lines.write_text(kept + '{"seed": 399, "val')
-    found = planned(capsys, dice, "--episodes", "12", "--simulations", "2000", *INLINE, "--out", str(out))
+    found = here.json("plan", dice, "--episodes", "12", "--simulations", "2000", *INLINE, "--out", str(out))
     assert lines.read_text().startswith(kept[: kept.rindex("\n") + 1])
     assert (
         found["digest"]
-        == planned(capsys, dice, "--episodes", "12", "--simulations", "2000", *INLINE)["digest"]
+        == here.json("plan", dice, "--episodes", "12", "--simulations", "2000", *INLINE)["digest"]
     )
     assert {file.name for file in out.iterdir()} >= {"result.json", "result.csv", "result.png", "plan.json"}
-    status, _, err = here(capsys, "plan", dice, "--simulations", "99", *INLINE, "--out", str(out))
-    assert status == 2
+    err = here.refusal("plan", dice, "--simulations", "99", *INLINE, "--out", str(out))
     assert "--out" in err and "a folder for this plan" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("tictactoe",), ("GAME", "tictactoe", "a problem of one player")),
-        (("2048", "--episodes", "0"), ("--episodes", "0", "from 1 to")),
-        (("2048", "--steps", "0"), ("--steps", "0", "from 1 to")),
-        (("2048", "--solver"), ("--solver", "yes", "nothing")),
-        (("2048", "--seed", "-1"), ("--seed", "-1", "from 0 to")),
-        (("2048", "--moves", "up"), ("--moves",)),
-    ],
-)
-def test_bad_input_is_one_line(
-    arguments: tuple[str, ...], words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "plan", *arguments, "--executor", "inline")
-    assert status == 2
-    assert out == ""
-    assert len(err.strip().splitlines()) == 1
-    for word in words:
-        assert word in err
-
-
 @pytest.mark.slow
-def test_steps_cut_an_episode_off(capsys: pytest.CaptureFixture[str]) -> None:
-    found = planned(capsys, "2048", "--episodes", "1", "--simulations", "4", "--steps", "5", *INLINE)
+def test_steps_cut_an_episode_off(here: Here) -> None:
+    found = here.json("plan", "2048", "--episodes", "1", "--simulations", "4", "--steps", "5", *INLINE)
     (episode,) = found["episodes"]
     assert (episode["steps"], episode["terminated"], episode["truncated"]) == (5, False, True)
 

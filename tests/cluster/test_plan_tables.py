@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from games.spec import parse_game_spec
 from search.episode import Planner
 from search.prepare import check_search
 from search.request import SearchRequest
-from tests.cluster.command import here
+from tests.cluster.command import Here
 from tests.games import gym_environments
 from tests.games.tabular import losses_of
 
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
-HERE = ("--executor", "inline", "--json")
+HERE = ("--executor", "inline")
 LAKE = "gym:FrozenLake-v1(is_slippery=True)"
 FILE = str(Path(__file__).parents[1] / "games/gym_environments.py")
 ENVIRONMENTS = """FrozenLake-v1 FrozenLake-v1:steps=5 FrozenLake-v1(is_slippery=False) Taxi-v4 CartPole-v1
@@ -36,13 +35,6 @@ Blackjack-v1:clairvoyant=yes OWN:Walk OWN:Script OWN:Parts OWN:Cloned OWN:Coin O
 OWN:SeenMasks OWN:Truncating OWN:Deck:unseen=redraw_anew OWN:Corridor OWN:OddMasks OWN:wrapped(by=action)
 OWN:wrapped(by=reward) OWN:wrapped(by=limit) OWN:Lake(odd=remaps) OWN:Lake(odd=slips) OWN:Lake(odd=weighs)
 OWN:Lake(odd=costs) OWN:Lake(odd=repeats) OWN:Lake(odd=tires) OWN:Lake(odd=begins) OWN:Lake(odd=melts)"""
-
-
-def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, "plan", *arguments)
-    assert status == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -64,10 +56,10 @@ def test_moves_lose_little(spec: str, episodes: int, simulations: int, loss: flo
     assert 0.0 <= sum(lost) / episodes <= loss
 
 
-def test_by_default_a_plan_learns_where_it_can(capsys: pytest.CaptureFixture[str]) -> None:
+def test_by_default_a_plan_learns_where_it_can(here: Here) -> None:
     options = ("gym:FrozenLake-v1:steps=30", "--episodes", "3", "--simulations", "50", *HERE)
-    learnt = planned(capsys, *options)
-    assert learnt == planned(capsys, *options, "--playout-policy", "learnt", "--final-move", "max") | {
+    learnt = here.json("plan", *options)
+    assert learnt == here.json("plan", *options, "--playout-policy", "learnt", "--final-move", "max") | {
         "elapsed_s": learnt["elapsed_s"],
         "simulations_per_s": learnt["simulations_per_s"],
     }
@@ -80,10 +72,10 @@ def test_by_default_a_plan_learns_where_it_can(capsys: pytest.CaptureFixture[str
     assert many.playout_policy == "random", "each job of several lanes would begin with nothing"
 
 
-def test_what_was_learnt_ends_with_its_episode(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_learnt_ends_with_its_episode(here: Here) -> None:
     budget = ("--steps", "20", "--simulations", "100", *HERE)
-    whole = planned(capsys, LAKE, "--episodes", "4", *budget)
-    later = planned(capsys, LAKE, "--episodes", "2", "--seed", "2", *budget)
+    whole = here.json("plan", LAKE, "--episodes", "4", *budget)
+    later = here.json("plan", LAKE, "--episodes", "2", "--seed", "2", *budget)
     assert whole["episodes"][2:] == later["episodes"]
 
 

@@ -24,7 +24,7 @@ from cluster.play.play import Play, sides_of
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
 from search.players import Player
-from tests.cluster.command import BANYAN, ROOT, here
+from tests.cluster.command import BANYAN, ROOT, Here
 from tests.cluster.match_players import First, Peeks, make
 
 SMALL_FLEET = "battleship:size=5,fleet=3-2"
@@ -226,7 +226,7 @@ def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
-    capsys: pytest.CaptureFixture[str],
+    here: Here,
 ) -> None:
     talk = Talk(SMALL_FLEET, "a1", "b2", seed=3)
     line = talk.told[-1]
@@ -236,14 +236,14 @@ def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
     for move in talk.play.record.moves:
         play.give(move)
     assert np.array_equal(play.state, talk.play.state)
-    status, out, err = here_with(capsys, "", *command)
+    status, out, err = here_with(here, "", *command)
     assert status == 0, err
     assert "To continue" in out
 
 
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_a_person_places_the_own_fleet_and_the_opponent_does_not_see_it(
-    side: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    side: str, here: Here, tmp_path: Path
 ) -> None:
     spy, name = Peeks("spy"), "--fleet"
     lines = ("a5 r", "help", "a5 down", "undo", "A1 Right", "c1 up", "", "e5", "quit")
@@ -268,21 +268,21 @@ def test_a_person_places_the_own_fleet_and_the_opponent_does_not_see_it(
     loaded = Talk(SMALL_FLEET, f"load {file}", "d5", side=side)
     assert shlex.split(loaded.told[-1])[2:-1] == ["banyan", *command[:-1]]
     for fleet, accepted in (("a1 right", "a place for the 2a"), ("a1 right,c1 up,random", "2a (2 cells) by")):
-        status, out, err = here_with(capsys, "", "play", SMALL_FLEET, name, fleet, "--opponent", "random")
+        status, out, err = here_with(here, "", "play", SMALL_FLEET, name, fleet, "--opponent", "random")
         assert (status, out) == (2, "") and err.startswith("banyan: error: --fleet:") and accepted in err
     for options in (("tictactoe",), (SMALL_FLEET, "--side", "both"), ("battleship:task=solo",)):
-        assert here_with(capsys, "", "play", *options, name, "random", "--opponent", "random")[0] == 2
+        assert here_with(here, "", "play", *options, name, "random", "--opponent", "random")[0] == 2
 
 
-def here_with(capsys: pytest.CaptureFixture[str], text: str, *arguments: str) -> tuple[int, str, str]:
+def here_with(here: Here, text: str, *arguments: str) -> tuple[int, str, str]:
     """The command with this on its standard input."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.StringIO(text))
-        return here(capsys, *arguments)
+        return here(*arguments)
 
 
-def test_through_a_pipe_to_the_end_of_input(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = here_with(capsys, "b2\n?\nmoves\n", "play", "tictactoe", "--opponent", "random")
+def test_through_a_pipe_to_the_end_of_input(here: Here) -> None:
+    status, out, err = here_with(here, "b2\n?\nmoves\n", "play", "tictactoe", "--opponent", "random")
     assert (status, err) == (0, "")
     assert "x> b2" in out
     assert "x> ?" in out
@@ -292,9 +292,9 @@ def test_through_a_pipe_to_the_end_of_input(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, here: Here) -> None:
     arguments = ("play", "tictactoe", "--side", "both")
-    status, out, _ = here_with(capsys, "a2\n", *arguments, "--moves", "b2 a1")
+    status, out, _ = here_with(here, "a2\n", *arguments, "--moves", "b2 a1")
     assert status == 0
     assert "moves    b2 a1 a2" in out
     file = tmp_path / "games.txt"
@@ -302,7 +302,7 @@ def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, capsys: pytest.Capt
         str(GameRecord("tictactoe", "a", "b", moves)) for moves in (("a1",), ("b2", "c3"), ("a1", "c3"))
     )
     file.write_text(text)
-    status, out, _ = here_with(capsys, "a2\n", *arguments, "--load", str(file), "--number", "2")
+    status, out, _ = here_with(here, "a2\n", *arguments, "--load", str(file), "--number", "2")
     assert "moves    b2 c3 a2" in out
     for wrong, field in (
         (("--side", "third"), "--side"),
@@ -313,26 +313,24 @@ def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, capsys: pytest.Capt
         (("--load", str(file), "--moves", "a2"), "--moves"),
         (("--seed", "-1"), "--seed"),
     ):
-        status, out, err = here_with(capsys, "", "play", "tictactoe", *wrong)
+        status, out, err = here_with(here, "", "play", "tictactoe", *wrong)
         assert (status, out) == (2, ""), wrong
         assert err.startswith(f"banyan: error: {field}:")
 
 
-def test_show_any_ply_of_a_recorded_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_any_ply_of_a_recorded_game(tmp_path: Path, here: Here) -> None:
     file = tmp_path / "games.txt"
     file.write_text(str(GameRecord("tictactoe", "a", "b", ("b2", "a1", "c3"))))
-    _, whole, _ = here(capsys, "show", "tictactoe", "--record", str(file))
-    _, typed, _ = here(capsys, "show", "tictactoe", "--moves", "b2 a1 c3")
+    whole = here.text("show", "tictactoe", "--record", str(file))
+    typed = here.text("show", "tictactoe", "--moves", "b2 a1 c3")
     assert [line for line in whole.splitlines() if not line.startswith(("game", "ply"))] == typed.splitlines()
     assert "ply       3 of 3: c3" in whole
     for ply, position in (("1", "b2"), ("-2", "b2"), ("0", "")):
-        _, out, _ = here(capsys, "show", "tictactoe", "--record", str(file), "--ply", ply)
-        _, same, _ = here(capsys, "show", "tictactoe", "--moves", position)
+        out = here.text("show", "tictactoe", "--record", str(file), "--ply", ply)
+        same = here.text("show", "tictactoe", "--moves", position)
         assert out.splitlines()[-1] == same.splitlines()[-1]
     for wrong in (("--ply", "4"), ("--ply", "-4"), ("--number", "2"), ("--moves", "a1")):
-        status, _, err = here(capsys, "show", "tictactoe", "--record", str(file), *wrong)
-        assert status == 2
-        assert len(err.splitlines()) == 1
+        here.refusal("show", "tictactoe", "--record", str(file), *wrong)
 
 
 @pytest.mark.slow
@@ -389,12 +387,10 @@ def test_one_line_says_which_settings_play(arguments: tuple[str, ...], opponent:
     assert played.stdout.splitlines()[0] == f"Opponent: {opponent}"
 
 
-def test_a_preset_is_one_that_there_is_and_stands_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = here(capsys, "play", "tictactoe", "--preset", "strong")
-    assert status == 2
+def test_a_preset_is_one_that_there_is_and_stands_alone(here: Here) -> None:
+    err = here.refusal("play", "tictactoe", "--preset", "strong")
     assert "'strong'" in err and "best or plain" in err
-    status, _, err = here(capsys, "play", "tictactoe", "--preset", "best", "--opponent", "random")
-    assert status == 2
+    err = here.refusal("play", "tictactoe", "--preset", "best", "--opponent", "random")
     assert "--opponent" in err
 
 

@@ -18,7 +18,7 @@ from cluster.launch import run_session
 from cluster.runtime.session import Session
 from search.coordinator import SearchFailed
 from search.request import SearchRequest
-from tests.cluster.command import ROOT, here, start
+from tests.cluster.command import ROOT, Here, start
 from tests.cluster.interrupted import REQUESTS, fresh, keep_after, never, session_of, unchanged
 from tests.games.own_game import write
 
@@ -33,48 +33,39 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    status, out, err = here(capsys, *arguments, *INLINE, "--json")
-    assert (status, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
+def answer(here: Here, *arguments: str) -> Any:
+    return here.json(*arguments, *INLINE)
 
 
 SMALL = ("search", "gomoku:size=5", "--simulations", "500")
 
 
-def test_a_finished_search_is_kept_with_its_answer(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_finished_search_is_kept_with_its_answer(here: Here, tmp_path: Path) -> None:
     file = str(tmp_path / "a.ckpt")
-    first = answer(capsys, *SMALL, "--checkpoint", file)
+    first = answer(here, *SMALL, "--checkpoint", file)
     assert first["resumed"] == 0
-    again = answer(capsys, "resume", file)
+    again = answer(here, "resume", file)
     assert again["elapsed_s"] == pytest.approx(first["elapsed_s"], abs=0.05)
     for name in first.keys() - {"elapsed_s", "simulations_per_s"}:
         assert again[name] == first[name]
     # Nothing is lost by another search in its place.
-    assert answer(capsys, *SMALL, "--seed", "5", "--checkpoint", file)["seed"] == 5
-    assert answer(capsys, "resume", file)["seed"] == 5
+    assert answer(here, *SMALL, "--seed", "5", "--checkpoint", file)["seed"] == 5
+    assert answer(here, "resume", file)["seed"] == 5
 
 
 def test_a_finished_search_is_shown_without_ray(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = str(tmp_path / "a.ckpt")
-    first = answer(capsys, *SMALL, "--checkpoint", file)
+    first = answer(here, *SMALL, "--checkpoint", file)
     monkeypatch.setattr("cluster.front_door.placement.make_executor", never)
-    status, out, _ = here(capsys, "resume", file, "--workers", "2", "--json", "--no-progress")
-    assert status == 0
-    assert json.loads(out)["digest"] == first["digest"]
-    status, out, err = here(capsys, "resume", file)
+    assert here.json("resume", file, "--workers", "2", "--no-progress")["digest"] == first["digest"]
+    status, out, err = here("resume", file)
     assert (status, err) == (0, "banyan: this search is already over; its answer is shown\n")
     assert first["digest"][:12] in out
 
 
-def test_one_process_at_a_time_has_a_checkpoint(
-    capsys: pytest.CaptureFixture[str], kept: Path, tmp_path: Path
-) -> None:
+def test_one_process_at_a_time_has_a_checkpoint(here: Here, kept: Path, tmp_path: Path) -> None:
     script = (
         "import sys, time\nfrom pathlib import Path\nfrom cluster.system.kept_folder import held\n"
         "with held(Path(sys.argv[1]), 'file'):\n    print('held', flush=True)\n    time.sleep(60)\n"
@@ -86,30 +77,25 @@ def test_one_process_at_a_time_has_a_checkpoint(
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         for arguments in (("resume", str(kept)), ("resume", str(link)), (*SMALL, "--checkpoint", str(kept))):
-            status, out, err = here(capsys, *arguments, *INLINE)
-            assert (status, out) == (2, "")
+            err = here.refusal(*arguments, *INLINE)
             assert f"no other process keeps a search in (process {holder.pid} does)" in err
         # The lock of a process that was killed is nobody's.
         holder.kill()
         holder.wait()
-    assert answer(capsys, "resume", str(kept))["resumed"] == 1
+    assert answer(here, "resume", str(kept))["resumed"] == 1
     assert not kept.with_name(kept.name + ".lock").exists()
 
 
-def test_an_interrupted_search_goes_on_under_the_command(
-    capsys: pytest.CaptureFixture[str], kept: Path
-) -> None:
-    status, out, err = here(capsys, "resume", str(kept), *INLINE)
+def test_an_interrupted_search_goes_on_under_the_command(here: Here, kept: Path) -> None:
+    status, out, err = here("resume", str(kept), *INLINE)
     assert (status, err) == (0, "")
     assert "inline, resumed 1 time\n" in out
     assert read_checkpoint(kept).stopped_by == "simulations"
     # One that is over says where it ran, not where its answer is shown.
     threads = ("--executor", "threads", "--workers", "2", "--checkpoint", str(kept))
-    _, ran, _ = here(capsys, *SMALL, *threads)
-    status, shown, _ = here(capsys, "resume", str(kept), *INLINE)
-    assert "2 workers, threads\n" in ran and shown == ran
-    status, out, _ = here(capsys, "search", "gomoku:size=5", *INLINE, "--simulations", "9")
-    assert "resumed" not in out
+    ran = here.text(*SMALL, *threads)
+    assert "2 workers, threads\n" in ran and here.text("resume", str(kept), *INLINE) == ran
+    assert "resumed" not in here.text("search", "gomoku:size=5", *INLINE, "--simulations", "9")
 
 
 REFUSED: list[tuple[tuple[str, ...], str]] = [
@@ -131,17 +117,14 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("arguments", "line"), REFUSED, ids=lambda value: None)
 def test_what_is_wrong_with_a_checkpoint_is_one_line(
-    arguments: tuple[str, ...], line: str, kept: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], line: str, kept: Path, here: Here
 ) -> None:
     folder = kept.parent
     names = {"folder": str(folder), "kept": str(kept), "new": str(folder / "new.ckpt")}
     for name, content in (("text", b"my notes"), ("short", kept.read_bytes()[:-9])):
         (folder / name).write_bytes(content)
         names[name] = str(folder / name)
-    status, out, err = here(capsys, *(part.format(**names) for part in arguments), *INLINE)
-    assert (status, out) == (2, "")
-    assert err.startswith("banyan: error: ")
-    assert err.count("\n") == 1
+    err = here.refusal(*(part.format(**names) for part in arguments), *INLINE)
     assert line.format(**names) in err
     assert (folder / "text").read_bytes() == b"my notes"
     assert not (folder / "new.ckpt").exists()
@@ -198,15 +181,13 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
 
 
 @pytest.mark.slow
-def test_the_source_of_a_game_travels_in_the_checkpoint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_source_of_a_game_travels_in_the_checkpoint(tmp_path: Path, here: Here) -> None:
     game, file = write(tmp_path), tmp_path / "a.ckpt"
     request = SearchRequest(game, simulations=300, lanes=2)
     calm = session_of(fresh(request)).run()
     keep_after(file, request, 4)
     Path(game).unlink()
-    assert answer(capsys, "resume", str(file))["digest"] == calm.digest
+    assert answer(here, "resume", str(file))["digest"] == calm.digest
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone
 from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
-from tests.cluster.command import here, start
+from tests.cluster.command import Here, start
 from tests.cluster.test_match import CONTEXT, record_of
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -124,42 +124,6 @@ def test_options_of_one_strategy_and_of_all() -> None:
     assert played(plan, TOTAL) == [(parallel, "simulations=200,c=0.5")]
 
 
-WRONG = [
-    (("--strategies", "wood"), "--strategies: 'wood'", "root, tree, leaf"),
-    (("--strategies", "tree,tree"), "--strategies: 'tree,tree'", "each strategy once"),
-    (("--strategies", "tree:lanes=3"), "--strategies: 'lanes'", "but strategy, lanes"),
-    (("--strategies", "tree:speed=3"), "--strategies: 'speed'", "simulations, seconds"),
-    (("--strategies", "tree:rounds=0"), "--strategies rounds: 0", "a whole number from 1"),
-    (("--strategies", ""), "--strategies: ''", "name:key=value"),
-    (("--options", "c=much"), "--options c: 'much'", "a number"),
-    (("--options", "seconds=1"), "--options: 'seconds'", "but strategy, lanes"),
-    (("--options", "c"), "--options: 'uct:c'", "key=value"),
-    (("--lanes", "4,x"), "--lanes: '4,x'", "whole numbers of at least 1"),
-    (("--lanes", "0"), "--lanes: '0'", "whole numbers of at least 1"),
-    (("--lanes", "70000"), "--lanes: 70000", "to 65536"),
-    (("--lanes", "1", "--strategies", "root"), "--lanes: 1", "more than one lane"),
-    (("--simulations", "0"), "--simulations: '0'", "at least 1"),
-    (("--simulations", "1000000000000"), "--simulations: 1000000000000", "from 1 to"),
-    (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
-    (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
-    (("--pairs", "0"), "--pairs: 0", "from 1 to"),
-    (("--total-pairs", "0"), "--total-pairs: 0", "from 1 to"),
-    (("--seed", "-1"), "--seed: -1", "from 0 to"),
-    (("--opening-plies", "99"), "--opening-plies: 99", "from 0 to"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "named", "accepted"), WRONG, ids=lambda value: None)
-def test_what_is_wrong_is_said_in_one_line(
-    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "strength", "tictactoe", *arguments, *INLINE)
-    assert (status, out) == (2, ""), err
-    assert named in err
-    assert accepted in err
-    assert err.count("\n") == 1
-
-
 def test_a_tournament_plays_the_first_pair_of_every_match_first() -> None:
     tournament = Tournament([Match(CONTEXT, 4), Match(CONTEXT, 4), Match(CONTEXT, 4)])
     jobset = Jobset(tournament)
@@ -250,11 +214,9 @@ def test_scores_are_drawn_by_lanes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_people_read_tables_in_80_columns(
-    measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_read_tables_in_80_columns(measured: tuple[Path, dict[str, Any]], here: Here) -> None:
     """All games are there, so none is played."""
-    status, out, err = here(capsys, *SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]))
+    status, out, err = here(*SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]))
     assert status == 0, err
     for words in ("strength", "speedup", "against", "the sequential search", "a doubling adds", "tree"):
         assert words in out
@@ -279,21 +241,19 @@ def costs_file(folder: Path, *strategies: str, **others: float) -> str:
 
 @pytest.mark.slow
 def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
-    measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    measured: tuple[Path, dict[str, Any]], tmp_path: Path, here: Here
 ) -> None:
     """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
-    arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
+    arguments = (*SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]), "--costs")
     found = []
     for others in ({}, {"absorb_s": 8e-4}):
-        status, out, err = here(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
-        assert status == 0, err
-        rows = {(row["strategy"], row["lanes"]): row for row in json.loads(out)["rows"]}
+        answer = here.json(*arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
+        rows = {(row["strategy"], row["lanes"]): row for row in answer["rows"]}
         found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
     assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
     assert found[0]["root", 1] == found[1]["root", 1] == 1
     assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
-    status, _, err = here(capsys, *arguments, costs_file(tmp_path, "tree"))
-    assert status == 2
+    err = here.refusal(*arguments, costs_file(tmp_path, "tree"))
     assert "a file with the costs of root, tree, leaf" in err
 
 
@@ -325,11 +285,11 @@ def test_a_measurement_that_was_broken_off_goes_on(
     number: signal.Signals,
     measured: tuple[Path, dict[str, Any]],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    here: Here,
 ) -> None:
     folder, answer = measured
-    arguments = (*SMALL, *INLINE, "--json", "--out", str(tmp_path))
-    with start(*arguments, "--pairs", "2000") as process:
+    arguments = (*SMALL, *INLINE, "--out", str(tmp_path))
+    with start(*arguments, "--json", "--pairs", "2000") as process:
         try:
             limit = time.monotonic() + 60
             while min(sizes(tmp_path), default=0) < LONG:
@@ -344,17 +304,15 @@ def test_a_measurement_that_was_broken_off_goes_on(
         assert process.returncode == 130, err
         assert json.loads(out)["stopped_by"] == "cancelled"
         assert json.loads(out)["rows"][1]["equal_total_pairs"] >= 1
-    status, out, err = here(capsys, *arguments, "--pairs", "4")
-    assert status == 0, err
+    found = here.json(*arguments, "--pairs", "4")
     assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(json.loads(out)) == figures(answer)
+    assert figures(found) == figures(answer)
 
 
 def test_another_measurement_does_not_go_into_its_folder(
-    measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    measured: tuple[Path, dict[str, Any]], here: Here
 ) -> None:
-    status, _, err = here(capsys, *SMALL, "--seed", "1", *INLINE, "--out", str(measured[0]))
-    assert status == 2
+    err = here.refusal(*SMALL, "--seed", "1", *INLINE, "--out", str(measured[0]))
     assert "in there seed is" in err
 
 

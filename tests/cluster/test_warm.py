@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from cluster.commands.warm import compile_for_search
-from tests.cluster.command import here
+from tests.cluster.command import Here
 
 
 @pytest.mark.slow
 def test_warm_compiles_every_kernel_once_for_all_strategies(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    status, _, err = here(capsys, "warm", "tictactoe", "--strategies", "root,tree,leaf")
+    status, _, err = here("warm", "tictactoe", "--strategies", "root,tree,leaf")
     assert status == 0
     assert re.search(r"^banyan: tictactoe: root .*, tree .*, leaf .*, play ", err, re.MULTILINE)
     compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.tictactoe_*.nbc"))
@@ -28,9 +28,3 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
 @pytest.mark.slow
 def test_strategies_that_a_game_refuses_are_left_out() -> None:
     assert list(compile_for_search("battleship:size=4,fleet=2", ["root", "subtree"])) == ["root", "play"]
-
-
-@pytest.mark.parametrize("arguments", [(), ("hex", "--all"), ("hexx",), ("hex", "--strategies", "branch")])
-def test_what_warm_refuses(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = here(capsys, "warm", *arguments)
-    assert (status, err.count("\n")) == (2, 1)

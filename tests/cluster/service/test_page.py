@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cluster.command import here
+from tests.cluster.command import Here
 from tests.cluster.service.browser import Visitor
 from tests.cluster.service_process import Server
 from tests.cluster.test_strength import INLINE, SMALL, costs_file
@@ -335,9 +335,7 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
     expect(page.locator("#report-status")).to_contain_text("is not a report")
 
 
-def test_reports_that_commands_wrote_are_drawn(
-    visitor: Visitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reports_that_commands_wrote_are_drawn(visitor: Visitor, tmp_path: Path, here: Here) -> None:
     """The very files of `banyan predict` and `banyan strength`."""
     costs = ("--costs", costs_file(tmp_path, "root", "tree"), "--strategies", "root,tree")
     predict = ("predict", "tictactoe", "--workers", "1,4,16", "--simulations", "100000", *costs)
@@ -346,7 +344,7 @@ def test_reports_that_commands_wrote_are_drawn(
     names = {"predict": ["speedup, predicted", "How busy the coordinator is"]}
     names["strength"] = ["what lanes are worth", "Score against one lane", "Strength of one lane"]
     for command in (predict, (*SMALL, "--pairs", "4", *INLINE)):
-        assert here(capsys, *command, "--out", str(tmp_path))[0] == 0
+        assert here(*command, "--out", str(tmp_path))[0] == 0
         name = command[0]
         page.set_input_files("#report-file", tmp_path / f"{name}.json")
         expect(page.locator("#report-status")).to_have_text(f"{name}.json is shown.")
