@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.processes import eventually
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
-START_S = 30.0
-"""How long Prometheus may take to start, and a scrape to show; both take a second or two."""
 COMPILE_S = 120.0
 """How long a search may take to begin where its kernels have never been compiled."""
 
@@ -36,14 +35,6 @@ OF_THE_SERVICE = (
 
 Query = Callable[[str], list[float]]
 """The values of a PromQL expression's series."""
-
-
-def eventually(condition: Callable[[], bool], what: str, within_s: float = START_S) -> None:
-    """Wait until it holds; fails with ``what`` if it does not."""
-    until_s = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < until_s, what
-        time.sleep(0.1)
 
 
 def free_port() -> int:

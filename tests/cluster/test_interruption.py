@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cluster.launch import BEFORE_ANY, Output, launch
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.processes import descendants, kill
 from tests.cluster.command import ROOT, start
+from tests.cluster.processes import PATIENCE_S, eventually, named, state_of
 from tests.games.broken_games import ENDLESS_WHEN_COMPILED, write_take
 
 compiled_only = pytest.mark.skipif(
@@ -90,10 +90,7 @@ def test_the_second_signal_leaves_at_once_and_takes_all_processes_along() -> Non
     assert done.returncode == 130
     assert "still here" not in done.stdout
     # A killed process is listed until the kernel has put it away.
-    limit = time.monotonic() + 10
-    while _runs(int(done.stdout)):
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+    eventually(lambda: not state_of(int(done.stdout)))
 
 
 STUCK = """if True:
@@ -166,12 +163,9 @@ def test_a_rule_that_never_ends_can_be_interrupted(
         while process.stderr.readline() != "0\n":
             assert process.poll() is None
         process.send_signal(number)
-        signalled_s = time.monotonic()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert err.endswith("banyan: interrupted; after 1.5 s ended without a result\n")
-    # A busy machine may need a moment longer than the two seconds that are promised.
-    assert time.monotonic() - signalled_s < 4
 
 
 @pytest.mark.slow
@@ -179,25 +173,14 @@ def test_a_rule_that_never_ends_can_be_interrupted(
 def test_a_rule_that_never_ends_on_workers_can_be_interrupted(tmp_path: Path) -> None:
     path = write_take(tmp_path, *ENDLESS_WHEN_COMPILED)
     with start("search", path, "--executor", "ray", "--workers", "2", "--no-progress") as process:
-        while not (workers := [pid for pid in descendants(process.pid) if _command(pid).startswith("ray::")]):
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: named("ray::", process.pid) or process.poll() is not None)
+        workers = named("ray::", process.pid)
+        assert workers
         process.send_signal(signal.SIGINT)
-        signalled_s = time.monotonic()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "interrupted" in err.splitlines()[-1]
-    assert time.monotonic() - signalled_s < 5
-    while any(map(_runs, workers)):
-        assert time.monotonic() - signalled_s < 20
-        time.sleep(0.01)
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    eventually(lambda: not any(map(state_of, workers)))
 
 
 def test_children_of_children_are_found_and_ended() -> None:
@@ -208,14 +191,6 @@ def test_children_of_children_are_found_and_ended() -> None:
         kill({child.pid, grandchild})
     assert child.returncode == -signal.SIGKILL
     assert not {child.pid, grandchild} & descendants()
-
-
-def _runs(pid: int) -> bool:
-    """Whether the process still does anything; one that has ended may be listed for a while, as Z."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_an_error_for_want_of_what_an_interruption_broke_off_is_the_interruption(

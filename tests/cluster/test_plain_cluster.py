@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from cluster.system.processes import marked
-from tests.cluster.prometheus import eventually
+from tests.cluster.processes import eventually
 from tests.cluster.service_process import Server
 from tests.cluster.strangers import (
     BIN,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import Here, start
+from tests.cluster.processes import eventually
 from tests.games.own_problem import optimum, write
 
 INLINE = ("--executor", "inline")
@@ -157,10 +157,7 @@ def test_a_plan_that_was_killed_goes_on(dice: str, tmp_path: Path, here: Here) -
     arguments = (dice, "--episodes", "400", "--simulations", "2000")
     with start("plan", *arguments, *INLINE, "--out", str(out)) as process:
         lines = out / "episodes.jsonl"
-        until = time.monotonic() + 60
-        while not (lines.exists() and lines.read_text().count("\n") >= 5):
-            assert time.monotonic() < until, "no episode was kept"
-            time.sleep(0.01)
+        eventually(lambda: lines.exists() and lines.read_text().count("\n") >= 5, "no episode was kept")
         process.send_signal(signal.SIGKILL)
     kept = lines.read_text()
     lines.write_text(kept + '{"seed": 399, "val')

@@ -16,7 +16,8 @@ from cluster.runtime.session import Session
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
-from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, eventually, need, prometheus
+from tests.cluster.processes import eventually
+from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, need, prometheus
 from tests.cluster.service_process import Server
 
 FOLDER = DEPLOY / "prometheus"

@@ -16,10 +16,10 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.ray_backend.executor import RayExecutor
 from cluster.ray_backend.joining import GONE_S, TRIES, Revival
-from cluster.system.processes import descendants
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.worker import Worker
+from tests.cluster.processes import eventually, named
 from tests.cluster.strangers import banyan, clean_environment, start
 from tests.cluster.test_ray_executor import Once, inline_result, request_for, run_on
 
@@ -29,19 +29,6 @@ pytestmark = [
     ),
     pytest.mark.slow,
 ]
-
-
-def named(name: str, below: int | None = None) -> list[int]:
-    """The processes below this one (or that one) that have this in their command."""
-    found = []
-    for pid in sorted(descendants(below)):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if name.encode() in command:
-            found.append(pid)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +80,7 @@ def test_a_command_says_that_ray_has_ended_and_goes_on(tmp_path: Path) -> None:
     players = ("uct:simulations=20000", "uct:simulations=15000")
     match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1", "--json")
     with start(*match, cwd=tmp_path, environment=environment) as process:
-        until_s = time.monotonic() + 100
-        while not named("ray::Banyan", process.pid):
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(lambda: named("ray::Banyan", process.pid), within_s=100)
         for pid in named("/raylet/raylet", process.pid):
             os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=150)

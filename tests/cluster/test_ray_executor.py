@@ -26,6 +26,7 @@ from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
+from tests.cluster.processes import eventually, state_of
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -85,21 +86,6 @@ class Once:
 
 def pids_of(session: Session) -> list[int]:
     return cast("RayExecutor", session.executor).worker_pids()
-
-
-def state_of(pid: int) -> str:
-    """R, S, T (stopped), Z, or an empty text when there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return ""
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -177,7 +163,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     def stop(session: Session) -> None:
         stopped.append(pids_of(session)[0])
         os.kill(stopped[0], signal.SIGSTOP)
-        wait_until(lambda: state_of(stopped[0]) == "T", 5)
+        eventually(lambda: state_of(stopped[0]) == "T")
         replaced_after.append(time.monotonic())
 
     def wake(session: Session) -> None:
@@ -201,8 +187,8 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     assert result.digest == expected.digest
     assert result.simulations == 3_000_000
     # The process that was given up is ended, not left behind.
-    wait_until(lambda: ray_executor.poll_retired() == 0, 10)
-    wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
+    eventually(lambda: ray_executor.poll_retired() == 0)
+    eventually(lambda: not state_of(stopped[0]))
 
 
 @pytest.mark.slow
@@ -219,8 +205,8 @@ def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> Non
     result, _ = run_on(ray_executor, request, Once(0.2, stop))
     assert result.digest == expected.digest
     assert result.jobs_retried > 0
-    wait_until(lambda: ray_executor.poll_retired() == 0, 10)
-    wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
+    eventually(lambda: ray_executor.poll_retired() == 0)
+    eventually(lambda: not state_of(stopped[0]))
 
 
 @pytest.mark.slow

@@ -6,8 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from search.coordinator import SearchFailed
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, start
 from tests.cluster.interrupted import REQUESTS, fresh, keep_after, never, session_of, unchanged
+from tests.cluster.processes import eventually
 from tests.games.own_game import write
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -130,13 +129,6 @@ def test_what_is_wrong_with_a_checkpoint_is_one_line(
     assert not (folder / "new.ckpt").exists()
 
 
-def wait_for(happens: Callable[[], object]) -> None:
-    limit = time.monotonic() + 60
-    while not happens():
-        assert time.monotonic() < limit
-        time.sleep(0.005)
-
-
 LONG = ("search", "gomoku", "--strategy", "tree", "--simulations", "100000000", *INLINE)
 
 
@@ -144,7 +136,7 @@ LONG = ("search", "gomoku", "--strategy", "tree", "--simulations", "100000000", 
 def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "my search.ckpt"
     with start(*LONG, "--checkpoint", str(file), "--checkpoint-every", "0.1", "--json") as process:
-        wait_for(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
+        eventually(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -43,7 +43,7 @@ from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start
-from tests.cluster.prometheus import eventually
+from tests.cluster.processes import eventually
 from tests.cluster.test_metrics import documented
 
 pytestmark = [

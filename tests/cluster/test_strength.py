@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import signal
-import time
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +28,7 @@ from cluster.runtime.jobset import Jobset, Unit, UnitDone
 from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import Here, start
+from tests.cluster.processes import eventually
 from tests.cluster.test_match import CONTEXT, record_of
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -291,11 +291,7 @@ def test_a_measurement_that_was_broken_off_goes_on(
     arguments = (*SMALL, *INLINE, "--out", str(tmp_path))
     with start(*arguments, "--json", "--pairs", "2000") as process:
         try:
-            limit = time.monotonic() + 60
-            while min(sizes(tmp_path), default=0) < LONG:
-                assert time.monotonic() < limit
-                assert process.poll() is None
-                time.sleep(0.05)
+            eventually(lambda: min(sizes(tmp_path), default=0) >= LONG)
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
         finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from search.result import SearchResult
 from search.strategies.subtree import GrowingTree, SubtreeStrategy
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster import command
+from tests.cluster.processes import eventually
 from tests.search.common import nodes_of
 from tests.search.naive import Node
 from tests.search.test_solver import check_proofs, played, value
@@ -219,10 +219,8 @@ def test_an_interrupted_search_goes_on_from_its_file(
     budget = ("--simulations", "4000000")
     file = tmp_path / "search.ckpt"
     process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
-    waited_until = time.monotonic() + 60
     # At first the file has no tree.
-    while not (file.exists() and file.stat().st_size > 100_000) and time.monotonic() < waited_until:
-        time.sleep(0.01)
+    eventually(lambda: file.exists() and file.stat().st_size > 100_000)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == ends_with, errors

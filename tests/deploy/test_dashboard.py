@@ -17,13 +17,13 @@ import pytest
 import yaml
 
 from tests.cluster.command import start
+from tests.cluster.processes import eventually
 from tests.cluster.prometheus import (
     COMPILE_S,
     DEPLOY,
     OF_THE_SERVICE,
     SERVICE,
     Query,
-    eventually,
     free_port,
     need,
     prometheus,

@@ -24,7 +24,8 @@ import typer.main
 import yaml
 
 from cluster.cli import app
-from tests.cluster.prometheus import DEPLOY, SERVICE, eventually, free_port, need
+from tests.cluster.processes import eventually
+from tests.cluster.prometheus import DEPLOY, SERVICE, free_port, need
 
 pytestmark = pytest.mark.slow
 

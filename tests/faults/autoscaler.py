@@ -30,12 +30,11 @@ from cluster.runtime.workers import Workers
 from cluster.system.processes import kill
 from search import plan
 from tests.cluster.joining import REQUESTS, SleepyWorker
+from tests.cluster.processes import comes_true, command_of
 from tests.cluster.prometheus import free_port
 from tests.faults.harness import (
     RAY,
     Campaign,
-    comes_true,
-    command_of,
     digest_of,
     main,
     new_parser,

@@ -30,8 +30,6 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 
-CALM_S = 20.0
-"""The time within which what a search has left must be gone."""
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
 """Ray's own command, run by this Python: workers have the Python of the raylet that starts them."""
 
@@ -109,27 +107,10 @@ def digest_of(request: SearchRequest) -> str:
     return search_on(InlineExecutor(), request)[0].digest
 
 
-def comes_true(condition: Callable[[], bool], within_s: float = CALM_S, every_s: float = 0.1) -> bool:
-    """Wait for a condition; False if it does not hold in time."""
-    limit_s = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > limit_s:
-            return False
-        time.sleep(every_s)
-    return True
-
-
 def kill_tree(process: subprocess.Popen[Any]) -> None:
     """End a process and all below it, as a power failure would."""
     kill(descendants(process.pid) | {process.pid})
     process.wait()
-
-
-def command_of(pid: int) -> bytes:
-    """The command line of a process, its words separated by zero bytes; empty if it has ended."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
 
 
 def name_of(pid: int) -> str:

@@ -34,7 +34,8 @@ from games.errors import InvalidInput
 from search import plan
 from search.request import SearchRequest
 from tests.cluster.joining import REQUESTS, SleepyWorker
-from tests.faults.harness import RAY, Campaign, comes_true, digest_of, kill_tree, main, new_parser, search_on
+from tests.cluster.processes import comes_true
+from tests.faults.harness import RAY, Campaign, digest_of, kill_tree, main, new_parser, search_on
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor

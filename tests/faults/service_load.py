@@ -36,8 +36,9 @@ import httpx
 from cluster.client.client import AsyncClient, ServiceError
 from cluster.system.processes import descendants
 from search.request import SearchRequest
+from tests.cluster.processes import command_of
 from tests.cluster.service_process import Server
-from tests.faults.harness import Campaign, command_of, digest_of, main, memory_of, new_parser, print_fields
+from tests.faults.harness import Campaign, digest_of, main, memory_of, new_parser, print_fields
 
 POLL_S = 0.25
 """How often a client asks how its search stands."""

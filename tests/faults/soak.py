@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, cast
 from cluster.executors.choose import make_executor
 from cluster.system.processes import descendants
 from search.request import SearchRequest
+from tests.cluster.processes import comes_true
 from tests.faults.harness import (
     Campaign,
-    comes_true,
     digest_of,
     main,
     name_of,

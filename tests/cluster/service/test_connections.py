@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, suppress
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from cluster.service.errors import Problem
 from cluster.service.limits import Limits
 from cluster.service.live import Feed
 from cluster.service.service_figures import ServiceFigures
+from tests.cluster.processes import eventually
 from tests.cluster.service_process import Server
 
 MOST, OF_ONE = 40, 30
@@ -75,9 +75,7 @@ def test_probes_are_answered_while_an_address_has_all_its_requests(server: Serve
         for path in PROBES:
             assert httpx.get(server.url + path).status_code == 200
         streams[0].close()
-        deadline_s = time.monotonic() + 20
-        while httpx.get(f"{server.url}/version").status_code != 200:
-            assert time.monotonic() < deadline_s
+        eventually(lambda: httpx.get(f"{server.url}/version").status_code == 200)
     client.cancel(search_id)
     client.wait(search_id)
 

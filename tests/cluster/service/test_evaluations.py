@@ -28,6 +28,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.interrupted import never
+from tests.cluster.processes import eventually
 from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.cluster.service_process import Server
@@ -70,14 +71,16 @@ class Remote:
 
     def ask(self, n: int = 100, **more: Any) -> list[dict[str, Any]]:
         """Leaves, after the search has begun; none if it is over."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
+        found: list[dict[str, Any]] = []
+
+        def asked() -> bool:
             answer = httpx.get(f"{self.url}/leaves", params={"n": n, **more})
             assert answer.status_code == 200, answer.text
-            if answer.json()["leaves"] or answer.json()["state"] not in ("queued", "running"):
-                return list(answer.json()["leaves"])
-            time.sleep(0.02)
-        raise AssertionError("nothing to evaluate")
+            found.extend(answer.json()["leaves"])
+            return bool(found) or answer.json()["state"] not in ("queued", "running")
+
+        eventually(asked, "nothing to evaluate")
+        return found
 
     def answer(self, leaf: dict[str, Any]) -> dict[str, Any]:
         state = self.game.initial_state()
@@ -102,11 +105,8 @@ class Remote:
             turns -= 1
 
     def result(self) -> dict[str, Any]:
-        for _ in range(600):
-            if (found := self.view())["result"] is not None:
-                return dict(found["result"])
-            time.sleep(0.05)
-        raise AssertionError("no result")
+        eventually(lambda: self.view()["result"] is not None, "no result")
+        return dict(self.view()["result"])
 
 
 CLIENT = """
@@ -254,8 +254,7 @@ def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Pat
         client = server.client()
         plain = {"game": "tictactoe", "lanes": 1, "priority": 10}
         others = [client.submit(plain | {"seconds": 600})["id"] for _ in idle]
-        while {client.get(each)["state"] for each in others} != {"running"}:
-            time.sleep(0.05)
+        eventually(lambda: {client.get(each)["state"] for each in others} == {"running"})
         with closing(sqlite3.connect(tmp_path / "searches.sqlite")) as stored:
             count = "SELECT count(*) FROM search JOIN start USING (id) WHERE state = 'running' AND under_way"
             assert stored.execute(count).fetchone() == (2,)
@@ -363,9 +362,7 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
         remote = Remote(server)
         command = [sys.executable, "-c", CLIENT, remote.url, "0.2"]
         clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
-        while (remote.view()["progress"] or {"simulations": 0})["simulations"] < 10:
-            assert remote.view()["state"] in ("queued", "running")
-            time.sleep(0.02)
+        eventually(lambda: (remote.view()["progress"] or {"simulations": 0})["simulations"] >= 10)
         kill(descendants(server.process.pid))
         assert [client.wait(120) for client in clients] == [0, 0]
         assert remote.result()["digest"] == digest
@@ -377,11 +374,7 @@ def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-seconds", "1") as server:
         remote = Remote(server)
         assert len(remote.ask()) == 1
-        for _ in range(200):
-            if remote.view()["state"] == "cancelled":
-                return
-            time.sleep(0.05)
-        pytest.fail("it holds its place for ever")
+        eventually(lambda: remote.view()["state"] == "cancelled", "it holds its place for ever")
 
 
 def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,10 +19,10 @@ import pytest
 
 from cluster.service.foreign import Foreign
 from cluster.service.known_games import AllowedGames, allow_games
-from cluster.system.processes import descendants
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.processes import named
 from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
 
@@ -55,16 +55,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
         yield server
         assert server.restarts() == 0
         assert server.client().searches("failed")["searches"] == []
-
-
-def trying(parent: int) -> list[int]:
-    """The processes below another in which games are tried."""
-    found = []
-    for pid in descendants(parent):
-        with suppress(OSError):
-            if b"foreign_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
 
 
 def refusals(server: Server, game: str) -> list[tuple[int, str, str]]:
@@ -181,7 +171,7 @@ def test_only_what_is_allowed_is_listed(server: Server) -> None:
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_started_again(server: Server) -> None:
     assert server.client().game("nim")["name"] == "nim"
-    (pid,) = trying(server.process.pid)
+    (pid,) = named("foreign_process", server.process.pid)
     os.kill(pid, signal.SIGKILL)
     assert server.client().game("nim")["name"] == "nim"
 
@@ -212,7 +202,7 @@ def test_nothing_of_others_is_taken_unless_it_is_allowed(tmp_path: Path, environ
         search = client.wait(stored)
         assert search["state"] == "failed"
         assert "--allow-games" in search["error"]["detail"]
-        assert trying(server.process.pid) == []
+        assert named("foreign_process", server.process.pid) == []
 
 
 @pytest.mark.parametrize(
@@ -259,9 +249,9 @@ def test_time_for_which_others_have_the_cores_does_not_count(
     foreign, spin = Foreign(seconds=2.0), [sys.executable, "-c", "while True: pass"]
     with ExitStack() as stack:
         stack.callback(foreign.close)
-        others = trying(os.getpid())
+        others = named("foreign_process", os.getpid())
         foreign.ask("game", "nim", "nim")
-        (tried,) = set(trying(os.getpid())) - set(others)
+        (tried,) = set(named("foreign_process", os.getpid())) - set(others)
         core = {min(os.sched_getaffinity(0))}
         for _ in range(3):
             other = stack.enter_context(subprocess.Popen(spin))
@@ -274,7 +264,7 @@ def test_time_for_which_others_have_the_cores_does_not_count(
 @pytest.mark.slow
 def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
-    before = trying(os.getpid())
+    before = named("foreign_process", os.getpid())
     foreign = Foreign(memory_mb=300, seconds=3.0)
     began_s = time.monotonic()
     try:
@@ -300,4 +290,4 @@ def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.Mon
     finally:
         foreign.close()
     # Not even the children of what was tried are left.
-    assert trying(os.getpid()) == before
+    assert named("foreign_process", os.getpid()) == before

@@ -8,7 +8,6 @@ import resource
 import shutil
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -26,6 +25,7 @@ from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
 from tests.cluster.interrupted import session_of
+from tests.cluster.processes import eventually
 from tests.cluster.service_process import Server
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
@@ -56,13 +56,6 @@ def moved(server: Server) -> Iterator[None]:
         away.rename(server.data)
 
 
-def until(true: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + WAIT_S
-    while not true():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
-
-
 def ready(server: Server) -> httpx.Response:
     return httpx.get(f"{server.url}/readyz")
 
@@ -82,9 +75,9 @@ def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server, no_roo
     client, url = server.client(), f"{server.url}/api/v1/searches"
     timed = client.submit({"game": "gomoku:size=5", "seconds": 0.5, "lanes": 3})["id"]
     waiting = client.submit(BODY)["id"]
-    until(lambda: client.get(timed)["state"] == "running")
+    eventually(lambda: client.get(timed)["state"] == "running")
     with no_room(server):
-        until(lambda: ready(server).status_code == 503)
+        eventually(lambda: ready(server).status_code == 503)
         assert "stored" in ready(server).json()["detail"]
         assert httpx.get(f"{server.url}/healthz").status_code == 200
         refused = httpx.post(url, json=BODY)
@@ -111,7 +104,7 @@ def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(ser
         assert refused.status_code == 503 and "stored" in refused.json()["detail"]
         assert ready(server).status_code == 503
         assert client.get(over["id"]) == over
-    until(lambda: ready(server).status_code == 200)
+    eventually(lambda: ready(server).status_code == 200)
     assert client.wait(client.submit(BODY)["id"])["state"] == "done"
 
 
@@ -180,7 +173,7 @@ def test_a_search_that_ends_before_its_beginning_is_stored_tells_both_in_order(t
     searches.search_ended(live, session.run(), None)
     assert searches.get(record.id).state == live.state == QUEUED
     gate.set()
-    until(lambda: searches.live(record.id) is None)
+    eventually(lambda: searches.live(record.id) is None)
     events, closed = live.feed.after(0)
     assert [event.name for event in events] == ["state", "state", "final"] and closed
     assert [event.id for event in events] == sorted(event.id for event in events)
@@ -205,7 +198,7 @@ def test_the_recorder_stores_in_order_and_tells_what_is_stored() -> None:
     recorder.put(store, lambda: done.append("told"))
     recorder.put(fail, lambda: done.append("never"))
     recorder.put(lambda: done.append("next"), lambda: done.append("told next"))
-    until(lambda: len(done) == 4)
+    eventually(lambda: len(done) == 4)
     assert done == ["stored", "told", "next", "told next"]
     assert seen == [None, "full", "full", "full"] and recorder.trouble is None
     recorder.close()

@@ -22,6 +22,7 @@ from cluster.service.store import RUNNING, Store
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.processes import eventually, state_of
 from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
 
@@ -295,29 +296,11 @@ def begin(made: list[Supervised], word: str) -> Supervised:
     return made[-1]
 
 
-def gone(pid: int) -> bool:
-    until_s = time.monotonic() + 60
-    while runs(pid):
-        if time.monotonic() > until_s:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def runs(pid: int) -> bool:
-    """Whether there is such a process; one that has ended may wait until its parent has heard of it."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
-
-
 def test_a_server_that_dies_is_followed_by_another_and_leaves_nothing(supervised: list[Supervised]) -> None:
     parent = begin(supervised, "crash")
     servers = [parent.server() for _ in range(3)]
     assert [restarts for _, restarts, _ in servers] == [0, 1, 2]
-    assert all(gone(orphan) for _, _, orphan in servers[:2])
+    eventually(lambda: not any(state_of(orphan) for _, _, orphan in servers[:2]))
     os.kill(servers[2][0], signal.SIGKILL)
     assert parent.server()[1] == 3
     parent.process.send_signal(signal.SIGINT)
@@ -331,7 +314,7 @@ def test_one_that_ends_as_it_should_or_never_serves_is_the_last(
     parent = begin(supervised, word)
     _, _, orphan = parent.server()
     assert parent.ended() == (status, "")
-    assert gone(orphan)
+    eventually(lambda: not state_of(orphan))
 
 
 @pytest.mark.slow
@@ -339,5 +322,5 @@ def test_none_outlives_its_parent(supervised: list[Supervised]) -> None:
     parent = begin(supervised, "stay")
     pid, _, orphan = parent.server()
     parent.process.kill()
-    assert gone(pid)
-    assert gone(orphan)
+    eventually(lambda: not state_of(pid))
+    eventually(lambda: not state_of(orphan))

@@ -17,6 +17,7 @@ from cluster.lab.throughput.speedup import Row
 from cluster.service.reports import MOST, ReportFiles
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.processes import eventually
 from tests.cluster.service_process import Server
 
 if TYPE_CHECKING:
@@ -153,14 +154,14 @@ def test_measurements_that_cannot_be_are_refused_by_their_field(
 
 def ended(api: httpx.Client) -> dict[str, Any]:
     """The last measurement, when it is over."""
-    until_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until_s:
-        last: dict[str, Any] = api.get("/speedups").json()["last"]
-        if last["state"] != "running":
-            return last
-        assert last["left_s"] >= 0
-        time.sleep(0.05)
-    raise AssertionError(last)
+
+    def last() -> dict[str, Any]:
+        found: dict[str, Any] = api.get("/speedups").json()["last"]
+        assert found["state"] != "running" or found["left_s"] >= 0
+        return found
+
+    eventually(lambda: last()["state"] != "running", within_s=PATIENCE_S)
+    return last()
 
 
 def result(api: httpx.Client, last: dict[str, Any]) -> list[dict[str, Any]]:
@@ -273,10 +274,7 @@ def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Pat
         Server(tmp_path, *options, executor="ray") as server,
         httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as api,
     ):
-        until_s = time.monotonic() + PATIENCE_S
-        while api.get("/speedups").json()["workers"] < 2:
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(lambda: api.get("/speedups").json()["workers"] == 2, within_s=PATIENCE_S)
         api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 10})
         rows = result(api, ended(api))
         assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [

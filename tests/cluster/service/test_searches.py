@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
@@ -21,6 +20,7 @@ from games.errors import InvalidInput
 from search.request import SearchRequest
 from search.run_inline import run
 from tests.cluster.interrupted import fresh, session_of, unchanged
+from tests.cluster.processes import eventually
 from tests.cluster.service_process import Server
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
@@ -195,10 +195,7 @@ def test_higher_priorities_begin_first(client: Client) -> None:
 def test_a_full_queue_says_when_to_come_again(client: Client, server: Server) -> None:
     for _ in range(5):
         client.submit(LONG)
-    for _ in range(50):
-        if len(client.searches("queued")["searches"]) == 3:
-            break
-        time.sleep(0.1)
+    eventually(lambda: len(client.searches("queued")["searches"]) == 3)
     body = LONG | {"simulations": None}
     answer = httpx.post(f"{server.url}/api/v1/searches", json=body)
     assert answer.status_code == 429
