@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.command import Here
+from tests.cluster.searches import compiled_only
 from tests.games.broken_games import BROKEN, write_take
 from tests.games.test_own_games import NIM
 
 INLINE = ("--executor", "inline", "--simulations", "2000", "--no-progress")
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of rules that are compiled"
-)
 
 
 @pytest.mark.parametrize("name", BROKEN)

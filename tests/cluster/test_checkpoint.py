@@ -22,17 +22,18 @@ from cluster.runtime.worker_process import code_of_searches
 from games.errors import InvalidInput
 from search.job import GrowJob
 from search.request import SearchRequest
-from tests.cluster.interrupted import REQUESTS, Stop, fresh, keep_after, never, session_of, unchanged
+from tests.cluster.searches import (
+    REQUESTS,
+    Clock,
+    Stop,
+    alone,
+    fresh,
+    keep_after,
+    never,
+    session_of,
+    unchanged,
+)
 from tests.search.common import ChaosExecutor
-
-
-class Clock:
-    """A clock that the test turns."""
-
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def changed(path: Path, **description: Any) -> None:
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / "search.ckpt"
-    calm = session_of(fresh(REQUESTS[name])).run()
+    calm = alone(REQUESTS[name])
     waited = 0
     for seed in range(6):
         before = keep_after(path, REQUESTS[name], 3 + 2 * seed, ChaosExecutor(seed, workers=4))
@@ -83,9 +84,7 @@ def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
             assert not isinstance(event, JobLost)
             opened.coordinator.job_done(event.result)  # type: ignore[union-attr]
         Keeper(path, warn=never).keep(session)
-    assert unchanged(session_of(read_checkpoint(path).open()).run()) == unchanged(
-        session_of(fresh(REQUESTS["leaf"])).run()
-    )
+    assert unchanged(session_of(read_checkpoint(path).open()).run()) == unchanged(alone(REQUESTS["leaf"]))
 
 
 @pytest.mark.slow

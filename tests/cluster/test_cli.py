@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
@@ -19,6 +18,7 @@ from cluster.commands.options import MANY
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, Here, banyan, start
+from tests.cluster.searches import compiled_only
 
 FIELDS = [
     *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
@@ -263,7 +263,7 @@ def test_a_command_without_arguments_is_helped() -> None:
     assert "Usage: banyan" in out
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+@compiled_only
 @pytest.mark.parametrize("strategy", [*STRATEGIES, SUBTREE])
 def test_that_kernels_are_compiled_is_told_once(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
     search = ("search", "tictactoe", "--strategy", strategy, "--simulations", "100", "--seed", "5")

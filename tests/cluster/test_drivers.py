@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import why_one_at_a_time
-from tests.cluster.interrupted import Stop
+from tests.cluster.searches import Stop, search_on
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor
 from tests.search.forms import problem
@@ -98,13 +99,7 @@ def random_requests(seed: int, count: int, compiled: Sequence[str] = COMPILED) -
 
 def on(executor: Executor) -> Driver:
     """The search on an executor."""
-
-    def run(request: SearchRequest) -> SearchResult:
-        opened = open_search(request)
-        executor.open(opened.context)
-        return Session(Coordinator(opened, executor.num_workers), executor).run()
-
-    return run
+    return lambda request: search_on(executor, request)[0]
 
 
 def broken_off(request: SearchRequest) -> SearchResult:
@@ -161,11 +156,8 @@ def drivers_of(request: SearchRequest) -> dict[str, Driver]:
 
 
 def in_threads(request: SearchRequest) -> SearchResult:
-    executor = ThreadsExecutor(2)
-    try:
-        return on(executor)(request)
-    finally:
-        executor.close()
+    with closing(ThreadsExecutor(2)) as executor:
+        return search_on(executor, request)[0]
 
 
 def compare(request: SearchRequest, **others: Driver) -> SearchResult:

@@ -24,6 +24,7 @@ from cluster.runtime.worker_state import WorkerState
 from cluster.runtime.workers import AUTO, Workers, exactly, parse_workers
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
+from tests.cluster.searches import compiled_only
 
 
 class Machines:
@@ -306,7 +307,7 @@ def test_one_process_is_within_a_range_that_begins_with_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+@compiled_only
 def test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster() -> None:
     # Settings that this process has made for a Ray of its own, on loopback alone, are not for a cluster.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

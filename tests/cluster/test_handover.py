@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,6 +19,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.problems import WALK
+from tests.cluster.searches import Clock, compiled_only, session_on
 from tests.cluster.strangers import banyan, clean_environment
 from tests.thread_executor import Fake
 
@@ -64,16 +64,6 @@ class Elsewhere(Fake):
         self.closed = True
 
 
-class Clock:
-    """Stands still unless it is told to go on."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 def request_for(strategy: str) -> SearchRequest:
     # Shorter jobs of leaf would share the tree in this process, and could not be handed over.
     batch = 64 if strategy == "leaf" else None
@@ -81,9 +71,7 @@ def request_for(strategy: str) -> SearchRequest:
 
 
 def run(strategy: str, observer: Callable[[Session], None] | None, executor: Executor) -> Session:
-    search = open_search(request_for(strategy))
-    executor.open(search.context)
-    session = Session(Coordinator(search, executor.num_workers), executor)
+    session = session_on(executor, request_for(strategy))
     if isinstance(executor, HandoverExecutor):
         executor.left_s = lambda: 2 * PAYS_S
     session.run(() if observer is None else (observer,))
@@ -192,7 +180,7 @@ def test_what_is_left_is_estimated_from_what_was_done(
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+@compiled_only
 def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
     walk = WALK.replace("self.steps == 6", "self.steps == 16").replace("2, 6, 1", "2, 16, 1")

@@ -17,11 +17,8 @@ from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.processes import descendants, kill
 from tests.cluster.command import ROOT, start
 from tests.cluster.processes import PATIENCE_S, eventually, named, state_of
+from tests.cluster.searches import compiled_only
 from tests.games.broken_games import ENDLESS_WHEN_COMPILED, write_take
-
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of rules that are compiled"
-)
 
 
 class Search:

@@ -27,12 +27,10 @@ from games.errors import InvalidInput
 from tests.cluster.command import Here, start
 from tests.cluster.match_players import make
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only
 from tests.games.own_game import write
 
 INLINE = ("--executor", "inline")
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def found(here: Here, *arguments: str) -> Any:

@@ -19,12 +19,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import OUTCOMES, MetricsServer
 from cluster.runtime.session import Session
-from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
-from search.coordinator import DURATION_BUCKETS_S, Coordinator
-from search.prepare import open_search
+from search.coordinator import DURATION_BUCKETS_S
 from search.request import SearchRequest
 from search.result import STOPPED_BY
+from tests.cluster.searches import session_on
 
 METRICS = Path(__file__).parents[2] / "cluster" / "observe" / "METRICS.md"
 PARTS = ("search", "service", "speedup")
@@ -32,13 +31,6 @@ UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
     *("nodes", "bytes", "seconds", "per_second", "ratio", "info"),
 )
-
-
-def new_session(request: SearchRequest, executor: Executor | None = None) -> Session:
-    search = open_search(request)
-    executor = executor or InlineExecutor()
-    executor.open(search.context)
-    return Session(Coordinator(search, executor.num_workers), executor)
 
 
 def exposition(server: MetricsServer) -> str:
@@ -98,7 +90,7 @@ def server() -> Iterator[MetricsServer]:
 @pytest.fixture
 def watched(server: MetricsServer) -> Session:
     """A search that has ended and in which every metric has something to say."""
-    session = new_session(SearchRequest(game="tictactoe", simulations=20_000, lanes=4))
+    session = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=20_000, lanes=4))
     server.watch(session)
     session.run()
     return session
@@ -121,7 +113,9 @@ def test_names_start_with_banyan_and_end_in_their_unit(server: MetricsServer, wa
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) -> None:
-    session = new_session(SearchRequest(game="tictactoe", simulations=5_000, lanes=4, strategy=strategy))
+    session = session_on(
+        InlineExecutor(), SearchRequest(game="tictactoe", simulations=5_000, lanes=4, strategy=strategy)
+    )
     server.watch(session)
     assert scrape(server).value("banyan_running_searches") == 1
     result = session.run()
@@ -160,7 +154,7 @@ def test_histograms_count_every_job_once(server: MetricsServer, watched: Session
 
 
 def test_a_scrape_in_the_middle_sees_what_is_under_way(server: MetricsServer) -> None:
-    session = new_session(SearchRequest(game="tictactoe", simulations=4_000, lanes=4))
+    session = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=4_000, lanes=4))
     server.watch(session)
     seen: list[tuple[float, float, float, float]] = []
 
@@ -187,7 +181,7 @@ def test_totals_do_not_fall_when_another_search_is_watched(server: MetricsServer
     busy_s = 0.0
     # The first executor comes back: what its worker did must not be counted twice.
     for number, runner in enumerate([executor, executor, InlineExecutor(), executor], start=1):
-        session = new_session(SearchRequest(game="tictactoe", simulations=1_000 * number, lanes=2), runner)
+        session = session_on(runner, SearchRequest(game="tictactoe", simulations=1_000 * number, lanes=2))
         server.watch(session)
         server.watch(session)
         assert scrape(server).value("banyan_simulations_total") == simulations
@@ -205,7 +199,10 @@ def test_totals_do_not_fall_when_another_search_is_watched(server: MetricsServer
 
 
 def test_searches_that_run_together_are_added_up(server: MetricsServer) -> None:
-    sessions = [new_session(SearchRequest(game="tictactoe", simulations=1_000, lanes=2)) for _ in range(2)]
+    sessions = [
+        session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=1_000, lanes=2))
+        for _ in range(2)
+    ]
     for session in sessions:
         server.watch(session)
     assert scrape(server).value("banyan_running_searches") == 2
@@ -227,14 +224,14 @@ def test_every_way_to_end_is_counted(server: MetricsServer) -> None:
         ),
     }
     for request in ways.values():
-        session = new_session(request)
+        session = session_on(InlineExecutor(), request)
         server.watch(session)
         session.run()
-    cancelled = new_session(SearchRequest(game="tictactoe", simulations=10**6))
+    cancelled = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=10**6))
     server.watch(cancelled)
     cancelled.cancel()
     cancelled.run()
-    failed = new_session(SearchRequest(game="tictactoe", simulations=10**6))
+    failed = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=10**6))
     server.watch(failed)
     with pytest.raises(KeyboardInterrupt):
         failed.run(observers=(fail,))
@@ -250,7 +247,7 @@ def test_rates_are_taken_over_the_last_seconds() -> None:
     seconds = count(100)
     server = MetricsServer(0, clock=lambda: float(next(seconds)))
     try:
-        session = new_session(SearchRequest(game="tictactoe", simulations=6_000, lanes=2))
+        session = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=6_000, lanes=2))
         server.watch(session)
         session.run()
         # Scrapes come a second apart, and a rate looks back three of them.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.searches import compiled_only
 from tests.cluster.strangers import BANYAN, banyan, clean_environment, installed
 
 BAD = "raise SystemExit('imported from the current folder')\n"
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+@compiled_only
 def test_a_search_on_workers_imports_nothing_from_the_current_folder(folder: Path, tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
     search = ("search", "tictactoe", "--simulations", "20000", "--json")

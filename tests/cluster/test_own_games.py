@@ -25,13 +25,10 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import plan_search
 from tests.cluster.command import ROOT, Here
+from tests.cluster.searches import compiled_only, search_on
 from tests.games.broken_games import TAKE
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
-
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 @pytest.mark.slow
@@ -140,12 +137,8 @@ def test_plain_python_and_compiled_rules_of_one_game_give_one_digest(strategy: s
     for name, text in (("plain", NIM), ("compiled", COMPILED_NIM)):
         path = tmp_path / f"{name}.py"
         path.write_text(text)
-        opened = open_search(
-            SearchRequest(game=str(path), strategy=strategy, simulations=300, lanes=3, seed=2)
-        )
-        executor = InlineExecutor()
-        executor.open(opened.context)
-        digests.add(Session(Coordinator(opened, 1), executor).run().digest)
+        request = SearchRequest(game=str(path), strategy=strategy, simulations=300, lanes=3, seed=2)
+        digests.add(search_on(InlineExecutor(), request)[0].digest)
     assert len(digests) == 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 
 from cluster.system.processes import marked
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only
 from tests.cluster.service_process import Server
 from tests.cluster.strangers import (
     BIN,
@@ -31,9 +31,7 @@ from tests.cluster.strangers import (
 from tests.test_documents import command_lines
 
 pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-    ),
+    compiled_only,
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds Ray's processes by /proc"),
 ]
 SEARCH = ("search", "gomoku", "--moves", "f6 g7", "--json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -26,12 +25,10 @@ from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import Here, start
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only
 from tests.games.own_problem import optimum, write
 
 INLINE = ("--executor", "inline")
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 BEST_WAY = '''
 from games import PythonGame
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import banyan
 import pytest
 
+from tests.cluster.searches import compiled_only
+
 pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 pytest.importorskip("ale_py", reason="ale-py is not installed")
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+@compiled_only
 @pytest.mark.parametrize("stickiness", ["0.0", "0.25"])
 def test_an_emulator_is_planned_alike_on_workers(stickiness: str) -> None:
     options: dict[str, Any] = {"episodes": 2, "simulations": 12, "steps": 3, "playout_plies": 4, "lanes": 3}

@@ -21,22 +21,18 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.game import Board, Cell
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.arena import USED
+from tests.cluster.searches import session_on
 
 HASHED = str(Path(__file__).parents[1] / "search" / "hashed_evaluator.py")
 
 
 def new_session(request: SearchRequest, tick_s: float) -> Session:
     """A session whose clock moves on by ``tick_s`` at each look."""
-    search = open_search(request)
-    executor = InlineExecutor()
-    executor.open(search.context)
     looks = itertools.count()
-    return Session(Coordinator(search, 1), executor, clock=lambda: next(looks) * tick_s)
+    return session_on(InlineExecutor(), request, lambda: next(looks) * tick_s)
 
 
 def run_watched(

@@ -12,12 +12,10 @@ import yaml
 
 from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import MetricsServer
-from cluster.runtime.session import Session
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.processes import eventually
 from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, need, prometheus
+from tests.cluster.searches import session_on
 from tests.cluster.service_process import Server
 
 FOLDER = DEPLOY / "prometheus"
@@ -41,10 +39,7 @@ def query(server: MetricsServer, tmp_path: Path) -> Iterator[Query]:
 
 
 def test_prometheus_sees_the_search_as_it_is(server: MetricsServer, query: Query) -> None:
-    search = open_search(SearchRequest(game="tictactoe", seconds=5.0, lanes=4))
-    executor = InlineExecutor()
-    executor.open(search.context)
-    session = Session(Coordinator(search, executor.num_workers), executor)
+    session = session_on(InlineExecutor(), SearchRequest(game="tictactoe", seconds=5.0, lanes=4))
     server.watch(session)
     result = session.run()
     eventually(

@@ -20,13 +20,12 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.processes import eventually, named
+from tests.cluster.searches import alone, compiled_only, search_on
 from tests.cluster.strangers import banyan, clean_environment, start
-from tests.cluster.test_ray_executor import Once, inline_result, request_for, run_on
+from tests.cluster.test_ray_executor import Once, request_for
 
 pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-    ),
+    compiled_only,
     pytest.mark.slow,
 ]
 
@@ -66,9 +65,9 @@ def test_a_search_goes_on_when_one_of_rays_processes_is_killed(
 
     # Long enough to be seen before it ends.
     request = request_for(strategy, simulations=4_000_000 if strategy == "leaf" else 1_500_000)
-    result, _ = run_on(executor, request, Once(0.2, kill))
+    result, _ = search_on(executor, request, Once(0.2, kill))
     assert killed
-    assert result.digest == inline_result(request).digest
+    assert result.digest == alone(request).digest
     assert result.jobs_retried > 0
     assert told[0].startswith("the local Ray has ended (")
     assert "it is started again" in told[0]

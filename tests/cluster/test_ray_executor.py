@@ -12,28 +12,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from cluster.executors.choose import make_executor
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
-from search.result import SearchResult
 from tests.cluster.processes import eventually, state_of
+from tests.cluster.searches import alone, compiled_only, search_on
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
+pytestmark = compiled_only
 
 JOB_TIMEOUT_S = 1.5
 STRATEGIES = ("root", "tree", "leaf")
@@ -51,21 +47,6 @@ def request_for(strategy: str, simulations: int = 400_000) -> SearchRequest:
     return SearchRequest(
         game="gomoku", moves=("f6", "g7"), strategy=strategy, simulations=simulations, seed=11, memory_mb=256
     )
-
-
-def run_on(
-    executor: RayExecutor | InlineExecutor, request: SearchRequest, *observers: Callable[[Session], None]
-) -> tuple[SearchResult, Session]:
-    search = open_search(request)
-    executor.open(search.context)
-    session = Session(Coordinator(search, executor.num_workers), executor)
-    return session.run(observers), session
-
-
-@cache
-def inline_result(request: SearchRequest) -> SearchResult:
-    """What the search must give; the same for several tests."""
-    return run_on(InlineExecutor(), request)[0]
 
 
 class Once:
@@ -93,10 +74,10 @@ def test_one_two_and_three_workers_give_the_digest_of_the_inline_search(
     ray_executor: RayExecutor, strategy: str
 ) -> None:
     request = request_for(strategy)
-    expected = inline_result(request)
+    expected = alone(request)
     for workers in (1, 2, 3):
         ray_executor.use(workers)
-        result, session = run_on(ray_executor, request)
+        result, session = search_on(ray_executor, request)
         assert result.digest == expected.digest
         assert result.simulations == 400_000
         assert int(session.search.strategy.tree.visits[0]) == 400_000
@@ -110,7 +91,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     ray_executor: RayExecutor, strategy: str
 ) -> None:
     request = request_for(strategy, simulations=1_000_000)
-    expected = inline_result(request)
+    expected = alone(request)
     ray_executor.use(2)
     killed: list[int] = []
 
@@ -118,7 +99,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
         killed.append(pids_of(session)[0])
         os.kill(killed[0], signal.SIGKILL)
 
-    result, _ = run_on(ray_executor, request, Once(0.3, kill))
+    result, _ = search_on(ray_executor, request, Once(0.3, kill))
     assert killed
     assert result.jobs_retried > 0
     assert result.digest == expected.digest
@@ -138,14 +119,14 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
 @pytest.mark.slow
 def test_all_workers_killed_at_once_change_nothing(ray_executor: RayExecutor) -> None:
     request = request_for("tree", simulations=1_000_000)
-    expected = inline_result(request)
+    expected = alone(request)
     ray_executor.use(3)
 
     def kill(session: Session) -> None:
         for pid in pids_of(session):
             os.kill(pid, signal.SIGKILL)
 
-    result, _ = run_on(ray_executor, request, Once(0.5, kill))
+    result, _ = search_on(ray_executor, request, Once(0.5, kill))
     assert result.jobs_retried > 0
     assert result.digest == expected.digest
 
@@ -155,7 +136,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     ray_executor: RayExecutor,
 ) -> None:
     request = request_for("tree", simulations=3_000_000)
-    expected = inline_result(request)
+    expected = alone(request)
     ray_executor.use(2)
     stopped: list[int] = []
     replaced_after: list[float] = []
@@ -179,7 +160,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     waiting: list[int] = []
     woken: list[bool] = []
     before = ray_executor.workers[0].restarts
-    result, session = run_on(ray_executor, request, Once(0.2, stop), wake)
+    result, session = search_on(ray_executor, request, Once(0.2, stop), wake)
     assert ray_executor.workers[0].restarts > before
     assert JOB_TIMEOUT_S * 0.9 < replaced_after[1] - replaced_after[0] < JOB_TIMEOUT_S + 2
     assert result.jobs_retried > 0
@@ -194,7 +175,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
 @pytest.mark.slow
 def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> None:
     request = request_for("root", simulations=1_000_000)
-    expected = inline_result(request)
+    expected = alone(request)
     ray_executor.use(2)
     stopped: list[int] = []
 
@@ -202,7 +183,7 @@ def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> Non
         stopped.append(pids_of(session)[1])
         os.kill(stopped[0], signal.SIGSTOP)
 
-    result, _ = run_on(ray_executor, request, Once(0.2, stop))
+    result, _ = search_on(ray_executor, request, Once(0.2, stop))
     assert result.digest == expected.digest
     assert result.jobs_retried > 0
     eventually(lambda: ray_executor.poll_retired() == 0)
@@ -220,15 +201,15 @@ def test_what_a_stopped_worker_has_of_one_search_does_not_count_in_the_next(
         stopped.append(pids_of(session)[0])
         os.kill(stopped[0], signal.SIGSTOP)
 
-    run_on(ray_executor, request_for("leaf", simulations=6_000_000), Once(0.1, stop))
+    search_on(ray_executor, request_for("leaf", simulations=6_000_000), Once(0.1, stop))
     request = replace(request_for("leaf", simulations=3_000_000), seed=12)
 
     def wake(session: Session) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(stopped[0], signal.SIGCONT)
 
-    result, session = run_on(ray_executor, request, Once(0.0, wake))
-    assert result.digest == inline_result(request).digest
+    result, session = search_on(ray_executor, request, Once(0.0, wake))
+    assert result.digest == alone(request).digest
     assert session.coordinator.counters.late_results == 0
 
 
@@ -265,7 +246,7 @@ def test_a_job_that_raises_ends_the_search_with_its_reason(
         Session(Coordinator(search, 2), ray_executor).run()
     # The executor is as good as before.
     request = request_for("tree", simulations=10_000)
-    assert run_on(ray_executor, request)[0].digest == inline_result(request).digest
+    assert search_on(ray_executor, request)[0].digest == alone(request).digest
 
 
 def test_every_socket_of_an_embedded_ray_is_on_loopback(ray_executor: RayExecutor) -> None:

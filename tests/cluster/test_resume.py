@@ -17,8 +17,8 @@ from cluster.runtime.session import Session
 from search.coordinator import SearchFailed
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, start
-from tests.cluster.interrupted import REQUESTS, fresh, keep_after, never, session_of, unchanged
 from tests.cluster.processes import eventually
+from tests.cluster.searches import REQUESTS, alone, fresh, keep_after, never, session_of, unchanged
 from tests.games.own_game import write
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -169,14 +169,14 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
     assert str(raised.value) == f"{error}; {kept} simulations kept; to continue: banyan resume {file}"
     opened = read_checkpoint(file).open()
     assert opened.coordinator.counters.jobs_done == 20
-    assert unchanged(session_of(opened).run()) == unchanged(session_of(fresh(REQUESTS["tree"])).run())
+    assert unchanged(session_of(opened).run()) == unchanged(alone(REQUESTS["tree"]))
 
 
 @pytest.mark.slow
 def test_the_source_of_a_game_travels_in_the_checkpoint(tmp_path: Path, here: Here) -> None:
     game, file = write(tmp_path), tmp_path / "a.ckpt"
     request = SearchRequest(game, simulations=300, lanes=2)
-    calm = session_of(fresh(request)).run()
+    calm = alone(request)
     keep_after(file, request, 4)
     Path(game).unlink()
     assert answer(here, "resume", str(file))["digest"] == calm.digest

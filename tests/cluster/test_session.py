@@ -17,21 +17,12 @@ from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import ROOT
 from search.tree.merge import lone_root
+from tests.cluster.searches import Clock
 from tests.thread_executor import Fake
 
 
 def coordinator_of(request: SearchRequest) -> Coordinator:
     return Coordinator(open_search(request), 2, stopwatch=lambda: 0.0)
-
-
-class Clock:
-    """Time that passes only when the test says so."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class ScriptedExecutor(Fake):
@@ -100,7 +91,7 @@ def test_a_search_with_time_left_ends_before_its_counts_run_over() -> None:
 def session_of(
     request: SearchRequest, job_s: float = 0.02, outcome: Callable[[Job], Event] | None = None
 ) -> tuple[Session, ScriptedExecutor]:
-    clock = Clock()
+    clock = Clock(1000.0)
     executor = ScriptedExecutor(clock, job_s, outcome)
     return Session(coordinator_of(request), executor, clock), executor
 

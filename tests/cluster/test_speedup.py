@@ -44,12 +44,11 @@ from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only
 from tests.cluster.test_metrics import documented
 
 pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-    ),
+    compiled_only,
     pytest.mark.slow,
 ]
 

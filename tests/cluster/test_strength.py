@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 from contextlib import ExitStack
 from dataclasses import fields
@@ -29,15 +28,13 @@ from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import Here, start
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only
 from tests.cluster.test_match import CONTEXT, record_of
 
 INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
 LONG = 1000
 """Bytes of two games."""
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def plan_of(

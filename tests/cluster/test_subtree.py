@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import pytest
 
 import search
 from cluster.executors.threads import ThreadsExecutor
-from cluster.runtime.session import Session
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
@@ -29,23 +26,13 @@ from search.strategies.subtree import GrowingTree, SubtreeStrategy
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster import command
 from tests.cluster.processes import eventually
+from tests.cluster.searches import compiled_only, search_on
 from tests.search.common import nodes_of
 from tests.search.naive import Node
 from tests.search.test_solver import check_proofs, played, value
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="threads run compiled kernels"
-)
+pytestmark = compiled_only
 GAMES = ("gomoku:size=9", "connect_four", "morris:variant=six", "tictactoe", "thud")
-
-
-@contextmanager
-def threads(number: int) -> Iterator[ThreadsExecutor]:
-    executor = ThreadsExecutor(number)
-    try:
-        yield executor
-    finally:
-        executor.close()
 
 
 def request(game: str, lanes: int, **others: Any) -> SearchRequest:
@@ -53,10 +40,8 @@ def request(game: str, lanes: int, **others: Any) -> SearchRequest:
 
 
 def searched(executor: ThreadsExecutor, asked: SearchRequest) -> tuple[SearchResult, Coordinator]:
-    opened = open_search(asked)
-    executor.open(opened.context)
-    coordinator = Coordinator(opened, executor.num_workers)
-    return Session(coordinator, executor).run(), coordinator
+    result, session = search_on(executor, asked)
+    return result, session.coordinator
 
 
 def check_sums(node: Node) -> None:
@@ -78,7 +63,7 @@ def test_any_number_of_threads_grows_the_same_tree(game: str) -> None:
         asked = request(game, lanes, simulations=2_000 if game == "thud" else 20_000)
         alone = search.run(asked)
         for number in (1, 2, 5):
-            with threads(number) as executor:
+            with closing(ThreadsExecutor(number)) as executor:
                 result, coordinator = searched(executor, asked)
             assert (result.digest, result.simulations) == (alone.digest, asked.simulations), (lanes, number)
             assert coordinator.search.strategy.tree.visits[ROOT] == asked.simulations
@@ -101,13 +86,13 @@ def test_the_digest_is_the_same_on_any_machine() -> None:
 def test_threads_that_meet_often_grow_the_same_tree() -> None:
     asked = request("gomoku:size=9", 64, simulations=300_000)
     alone = search.run(asked).digest
-    with threads(9) as executor:
+    with closing(ThreadsExecutor(9)) as executor:
         assert {searched(executor, asked)[0].digest for _ in range(6)} == {alone}
 
 
 @pytest.mark.parametrize("options", [{}, {"first_play_urgency": 0.4}, {"widening": 3}, {"decisive": True}])
 def test_every_visit_is_counted_where_it_went(options: dict[str, Any]) -> None:
-    with threads(3) as executor:
+    with closing(ThreadsExecutor(3)) as executor:
         _, coordinator = searched(executor, request("gomoku:size=9", 16, **options))
     check_sums(nodes_of(coordinator.search.strategy.tree))
 
@@ -128,7 +113,7 @@ def test_what_is_proven_is_right_and_ends_the_search(line: str) -> None:
     asked = request(
         "tictactoe", 8, moves=tuple(line.split()), solver=True, exploration=4.0, simulations=600_000
     )
-    with threads(2) as executor:
+    with closing(ThreadsExecutor(2)) as executor:
         result, coordinator = searched(executor, asked)
         again, _ = searched(executor, asked)
     root = nodes_of(coordinator.search.strategy.tree)
@@ -141,7 +126,7 @@ def test_what_is_proven_is_right_and_ends_the_search(line: str) -> None:
 
 
 def test_a_search_in_seconds_ends_in_time_with_all_that_was_begun() -> None:
-    with threads(2) as executor:
+    with closing(ThreadsExecutor(2)) as executor:
         searched(executor, request("gomoku:size=9", 4))
         result, coordinator = searched(executor, request("gomoku:size=9", 4, simulations=None, seconds=0.5))
     assert 0.5 <= result.elapsed_s < 2.0
@@ -151,7 +136,7 @@ def test_a_search_in_seconds_ends_in_time_with_all_that_was_begun() -> None:
 
 def test_memory_that_is_used_up_ends_the_search_at_the_same_simulation() -> None:
     asked = request("gomoku:size=9", 4, simulations=None, stop_when_full=True, memory_mb=4)
-    with threads(2) as executor:
+    with closing(ThreadsExecutor(2)) as executor:
         result, coordinator = searched(executor, asked)
     assert result.stopped_by == "memory"
     assert result.tree_full
@@ -162,7 +147,7 @@ def test_memory_that_is_used_up_ends_the_search_at_the_same_simulation() -> None
 
 def test_a_full_tree_is_searched_further() -> None:
     asked = request("gomoku:size=9", 4, simulations=400_000, memory_mb=2)
-    with threads(2) as executor:
+    with closing(ThreadsExecutor(2)) as executor:
         result, coordinator = searched(executor, asked)
     assert (result.simulations, result.tree_full) == (400_000, True)
     assert result.digest == search.run(asked).digest

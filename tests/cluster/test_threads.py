@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
 import time
@@ -17,25 +16,18 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import THREADS_PAY_S
-from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.losses import COORDINATOR, WORKERS
 from cluster.lab.throughput.speedup import OwnWorkers, ignore, measure_speedup
-from cluster.runtime.session import Session
-from cluster.runtime.tasks import Executor, JobDone, Task
+from cluster.runtime.tasks import JobDone, Task
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import SearchRequest
-from search.result import SearchResult
 from search.worker import Worker
 from tests.cluster.problems import WALK
+from tests.cluster.searches import alone, compiled_only, search_on
 from tests.cluster.strangers import clean_environment, start
 
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="threads run compiled kernels"
-)
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
 
@@ -52,23 +44,17 @@ def threads(number: int, make_worker: Callable[[], Any] = Worker) -> Iterator[Th
         assert all(thread.name == "banyan compiling" for thread in left)
 
 
-def searched(executor: Executor, request: SearchRequest) -> SearchResult:
-    search = open_search(request)
-    executor.open(search.context)
-    return Session(Coordinator(search, executor.num_workers), executor).run()
-
-
 @compiled_only
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
     with threads(3) as executor:
         for game in GAMES:
             request = SearchRequest(game, strategy=strategy, lanes=5, simulations=3_000, seed=2)
-            alone = searched(InlineExecutor(), request).digest
+            expected = alone(request).digest
             for number in (3, 1, 2):
                 executor.use(number)
-                result = searched(executor, request)
-                assert result.digest == alone, game
+                result, _ = search_on(executor, request)
+                assert result.digest == expected, game
                 executor.use(3)
 
 
@@ -180,7 +166,7 @@ def test_a_search_that_fails_in_a_thread_says_why(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Worker, "run", fail)
     with threads(2) as executor, pytest.raises(MemoryError, match="no room"):
-        searched(executor, SearchRequest("tictactoe", simulations=1_000))
+        search_on(executor, SearchRequest("tictactoe", simulations=1_000))
 
 
 @pytest.mark.slow

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,9 @@ from search.run_inline import run
 from search.strategies import LeafStrategy, leaf
 from search.strategies.in_place import StretchJob
 from tests.cluster.problems import WALK
+from tests.cluster.searches import compiled_only, session_on
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="turns are taken in compiled kernels"
-)
+pytestmark = compiled_only
 
 ONE = {"batch": 1, "playouts_per_leaf": 1}
 THREE = {"batch": 3, "playouts_per_leaf": 2}
@@ -60,21 +59,14 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=[1, 2, 6], ids="{} threads".format)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    executor = ThreadsExecutor(request.param)
-    yield executor
-    executor.close()
-
-
-def session_of(request: SearchRequest, executor: Executor) -> Session:
-    search = open_search(request)
-    executor.open(search.context)
-    return Session(Coordinator(search, executor.num_workers), executor)
+    with closing(ThreadsExecutor(request.param)) as executor:
+        yield executor
 
 
 def one_by_one(request: SearchRequest) -> SearchResult:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InlineExecutor, "threads_here", 0)
-        return session_of(request, InlineExecutor()).run()
+        return session_on(InlineExecutor(), request).run()
 
 
 def told(result: SearchResult) -> tuple[Any, ...]:
@@ -86,7 +78,7 @@ def told(result: SearchResult) -> tuple[Any, ...]:
 @pytest.mark.parametrize("case", CASES)
 def test_turns_give_the_answer_of_jobs_one_by_one(case: str, executor: Executor) -> None:
     request = SearchRequest(strategy="leaf", seed=3, **CASES[case])
-    session = session_of(request, executor)
+    session = session_on(executor, request)
     result = session.run()
     assert isinstance(session.search.strategy, LeafStrategy)
     assert session.search.strategy.shared is not None
@@ -109,11 +101,8 @@ def test_memory_ends_a_search_at_the_same_result(monkeypatch: pytest.MonkeyPatch
     assert expected.stopped_by == "memory"
     for threads, stretch_s in ((1, 0.0), (2, 1e-4), (6, 0.05)):
         monkeypatch.setattr(leaf, "STRETCH_S", stretch_s)
-        executor = ThreadsExecutor(threads)
-        try:
-            assert told(session_of(request, executor).run())[:3] == told(expected)[:3]
-        finally:
-            executor.close()
+        with closing(ThreadsExecutor(threads)) as executor:
+            assert told(session_on(executor, request).run())[:3] == told(expected)[:3]
     monkeypatch.setattr(leaf, "STRETCH_S", 0.0)
     assert run(request).digest == expected.digest
 
@@ -158,7 +147,7 @@ def test_rules_that_raise_end_the_search(
     number = ["while a thread selects", "while it plays"].index(where)
     Path("raising.py").write_text(f"WHERE = {number}\n{RAISES}")
     request = SearchRequest("./raising.py", strategy="leaf", lanes=8, simulations=50_000, **ONE)
-    session = session_of(request, executor)
+    session = session_on(executor, request)
     with pytest.raises(Exception, match="broken rule"):
         session.run()
     # What was counted is what is in the tree, so that a checkpoint of it can be read.
@@ -172,7 +161,7 @@ def test_rules_that_raise_end_the_search(
 def test_a_budget_in_seconds_is_kept(executor: Executor, lanes: int, seconds: float, least: int) -> None:
     """All that was played counts, also with more lanes than can be played in time."""
     request = SearchRequest("thud", strategy="leaf", lanes=lanes, seconds=seconds, **ONE)
-    for result in (session_of(request, executor).run(), run(request)):
+    for result in (session_on(executor, request).run(), run(request)):
         assert result.stopped_by == "seconds"
         assert result.simulations == result.playouts >= least
         assert result.move is not None
@@ -191,7 +180,7 @@ def test_scores_of_many_players_do_not_depend_on_stretches(
     )
     expected = one_by_one(request)
     monkeypatch.setattr(leaf, "STRETCH_S", 1e-4)
-    assert session_of(request, executor).run().values == expected.values
+    assert session_on(executor, request).run().values == expected.values
 
 
 @pytest.mark.slow
@@ -200,12 +189,9 @@ def test_many_threads_and_short_stretches_lose_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(leaf, "STRETCH_S", 1e-5)
     request = SearchRequest("tictactoe", strategy="leaf", lanes=12, simulations=5_000, **ONE)
     expected = one_by_one(request).digest
-    executor = ThreadsExecutor(12)
-    try:
+    with closing(ThreadsExecutor(12)) as executor:
         for _ in range(3):
-            assert session_of(request, executor).run().digest == expected
-    finally:
-        executor.close()
+            assert session_on(executor, request).run().digest == expected
 
 
 @pytest.mark.slow
@@ -226,7 +212,7 @@ def test_a_search_goes_on_after_a_checkpoint(
             keeper.begin(Opened(session.coordinator, session.elapsed_s))
             session.cancel()
 
-    session = session_of(request, executor)
+    session = session_on(executor, request)
     session.run((save,))
     assert session.coordinator.counters.simulations < 4_000
     monkeypatch.setattr(InlineExecutor, "threads_here", int(resumed_by_turns))
@@ -252,7 +238,7 @@ def test_a_search_by_stretches_is_not_handed_over() -> None:
     executor = HandoverExecutor(never, 2, lambda line: None, clock=lambda: float(next(moments)))
     executor.left_s = lambda: 1e9
     request = SearchRequest("tictactoe", strategy="leaf", lanes=8, simulations=20_000, **ONE)
-    session = session_of(request, executor)
+    session = session_on(executor, request)
     assert session.run().digest == one_by_one(request).digest
     assert session.coordinator.counters.simulations == 20_000
     assert executor.name == "inline"

@@ -22,6 +22,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.free_costs import FREE
+from tests.cluster.searches import compiled_only
 from tests.cluster.test_simulated_executor import run
 from tests.games.own_game import write_waiting
 
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 WAIT_S = 0.03
 WORKERS = 6
 WAITING = replace(FREE, simulation_s=0.01, crowded_simulation_s=0.01, job_cpu_share=0.1, cores=2)
-
-real_workers = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one run with real workers is enough"
-)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +48,7 @@ def request_of(folder: Path, simulations: int) -> SearchRequest:
     return SearchRequest(game=game, strategy="leaf", lanes=24, simulations=simulations)
 
 
-@real_workers
+@compiled_only
 def test_workers_that_wait_are_all_busy_however_few_cores_there_are(
     tmp_path: Path, executor: RayExecutor
 ) -> None:
@@ -68,7 +65,7 @@ def test_workers_that_wait_are_all_busy_however_few_cores_there_are(
     assert rates[1] > 0.6 * WORKERS * rates[0]
 
 
-@real_workers
+@compiled_only
 def test_jobs_recorded_on_workers_are_those_of_one_thread(tmp_path: Path, executor: RayExecutor) -> None:
     request = request_of(tmp_path, 120)
     executor.use(WORKERS)
@@ -80,7 +77,7 @@ def test_jobs_recorded_on_workers_are_those_of_one_thread(tmp_path: Path, execut
             ceiling.close()
 
 
-@real_workers
+@compiled_only
 def test_costs_know_that_a_simulator_waits(
     tmp_path: Path, executor: RayExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,14 +19,12 @@ from cluster.ray_backend.slots import (
     Process,
     Slots,
 )
-from cluster.runtime.session import Session
 from cluster.runtime.tasks import JobLost, Task
 from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import exactly
 from cluster.system.processes import waited_s
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import SearchRequest
+from tests.cluster.searches import search_on
 from tests.cluster.test_simulated_executor import FREE, run
 
 EVERY_CHANGE = [(before, after) for before in WorkerState for after in WorkerState if before is not after]
@@ -144,9 +142,7 @@ def test_the_log_of_a_worker_that_is_killed() -> None:
 
 def test_a_worker_in_this_process_ends_with_its_executor() -> None:
     executor = InlineExecutor()
-    search = open_search(SearchRequest(game="tictactoe", simulations=1000, seed=1))
-    executor.open(search.context)
-    Session(Coordinator(search, 1), executor).run()
+    search_on(executor, SearchRequest(game="tictactoe", simulations=1000, seed=1))
     assert executor.workers[0].state is WorkerState.IDLE
     executor.close()
     assert [str(change).partition(": ")[2] for change in executor.workers[0].log.changes] == [

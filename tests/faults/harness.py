@@ -21,14 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Observer, Session
-from cluster.runtime.tasks import Executor
 from cluster.system.processes import descendants, kill
-from search.coordinator import Coordinator
-from search.prepare import open_search
-from search.request import SearchRequest
-from search.result import SearchResult
 
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
 """Ray's own command, run by this Python: workers have the Python of the raylet that starts them."""
@@ -90,21 +83,6 @@ def main(prove: Callable[[Campaign, argparse.Namespace], None], parser: argparse
 def new_parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser that prints the first line of a module's docstring."""
     return argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-
-
-def search_on(
-    executor: Executor, request: SearchRequest, *observers: Observer
-) -> tuple[SearchResult, Session]:
-    """One search from its beginning to its end."""
-    search = open_search(request)
-    executor.open(search.context)
-    session = Session(Coordinator(search, executor.num_workers), executor)
-    return session.run(observers), session
-
-
-def digest_of(request: SearchRequest) -> str:
-    """The digest of a search in this process, undisturbed."""
-    return search_on(InlineExecutor(), request)[0].digest
 
 
 def kill_tree(process: subprocess.Popen[Any]) -> None:

@@ -37,8 +37,9 @@ from cluster.client.client import AsyncClient, ServiceError
 from cluster.system.processes import descendants
 from search.request import SearchRequest
 from tests.cluster.processes import command_of
+from tests.cluster.searches import alone
 from tests.cluster.service_process import Server
-from tests.faults.harness import Campaign, digest_of, main, memory_of, new_parser, print_fields
+from tests.faults.harness import Campaign, main, memory_of, new_parser, print_fields
 
 POLL_S = 0.25
 """How often a client asks how its search stands."""
@@ -293,7 +294,7 @@ def judge(campaign: Campaign, options: argparse.Namespace, seen: Seen, found: di
 
 def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     """One service, with all its clients."""
-    expected = [digest_of(SearchRequest(**body)) for body in bodies(options.scale)]
+    expected = [alone(SearchRequest(**body)).digest for body in bodies(options.scale)]
     # Compiled kernels are many objects, which a collection would look through while 50 clients wait.
     gc.freeze()
     place = Place(campaign, options.workers)

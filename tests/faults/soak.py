@@ -30,14 +30,13 @@ from cluster.executors.choose import make_executor
 from cluster.system.processes import descendants
 from search.request import SearchRequest
 from tests.cluster.processes import comes_true
+from tests.cluster.searches import alone, search_on
 from tests.faults.harness import (
     Campaign,
-    digest_of,
     main,
     name_of,
     new_parser,
     resident_mb,
-    search_on,
 )
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     known = []
     for values in SEARCHES:
         request = SearchRequest(**values, memory_mb=64, seed=draw.randrange(1000))
-        known.append((request, digest_of(request)))
+        known.append((request, alone(request).digest))
     print(f"{len(known)} searches known", flush=True)
     tally = Tally()
     while tally.searches < options.searches:

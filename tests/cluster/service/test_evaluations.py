@@ -27,8 +27,8 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
-from tests.cluster.interrupted import never
 from tests.cluster.processes import eventually
+from tests.cluster.searches import never
 from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.cluster.service_process import Server

@@ -21,8 +21,8 @@ from cluster.service.foreign import Foreign
 from cluster.service.known_games import AllowedGames, allow_games
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.processes import named
+from tests.cluster.searches import alone
 from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
 
@@ -100,8 +100,8 @@ def test_sound_games_of_others_are_shown_and_searched(
         assert client.position(game, [move])["to_move"] == "second"
         body = {"game": game, "moves": [move], "simulations": 40, "lanes": 2}
         search = client.wait(client.submit(body)["id"])
-        alone = session_of(fresh(SearchRequest(game, (move,), simulations=40, lanes=2))).run()
-        assert search["result"]["digest"] == alone.digest
+        expected = alone(SearchRequest(game, (move,), simulations=40, lanes=2))
+        assert search["result"]["digest"] == expected.digest
         with pytest.raises(InvalidInput, match="moves"):
             client.submit(body | {"moves": ["nowhere"]})
     # Players are asked for moves in the process that tries games.
@@ -119,8 +119,8 @@ def test_environments_that_are_allowed_are_shown_and_searched(server: Server, ga
         assert client.position(game, ["1"])["to_move"] == "agent"
         body = {"game": game, "moves": ["1"], "simulations": 40, "lanes": 2}
         search = client.wait(client.submit(body)["id"])
-        alone = session_of(fresh(SearchRequest(game, ("1",), simulations=40, lanes=2))).run()
-        assert search["result"]["digest"] == alone.digest
+        expected = alone(SearchRequest(game, ("1",), simulations=40, lanes=2))
+        assert search["result"]["digest"] == expected.digest
 
 
 @gymnasium

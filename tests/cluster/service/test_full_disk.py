@@ -24,8 +24,8 @@ from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
-from tests.cluster.interrupted import session_of
 from tests.cluster.processes import eventually
+from tests.cluster.searches import session_of
 from tests.cluster.service_process import Server
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}

@@ -21,8 +21,8 @@ from cluster.service.request_models import SearchBody
 from cluster.service.store import RUNNING, Store
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
-from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.processes import eventually, state_of
+from tests.cluster.searches import alone, compiled_only
 from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
 
@@ -34,10 +34,6 @@ BODIES: list[dict[str, Any]] = [
 ]
 FREE = "a folder that no other server uses"
 OPTIONS = ("--max-running", "3", "--checkpoint-every", "0.1")
-
-
-def digest_of(body: dict[str, Any]) -> str:
-    return session_of(fresh(SearchRequest(**body))).run().digest
 
 
 @pytest.mark.slow
@@ -73,7 +69,8 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
         assert not follower.is_alive()
         assert server.end() == 0
     assert [search["state"] for search in ended] == ["done"] * 4
-    assert [search["result"]["digest"] for search in ended] == [digest_of(body) for body in BODIES]
+    digests = [alone(SearchRequest(**body)).digest for body in BODIES]
+    assert [search["result"]["digest"] for search in ended] == digests
     assert any(search["result"]["resumed"] for search in ended)
     numbers = [event.id or 0 for event in events]
     assert numbers == sorted(set(numbers))
@@ -151,7 +148,7 @@ def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of kernels that are compiled")
+@compiled_only
 def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     with Server(tmp_path / "data", environment=environment) as server, ThreadPoolExecutor() as threads:
@@ -195,8 +192,8 @@ def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path
         assert search["error"]["detail"] == words
         ended = [client.wait(search_id) for search_id in others]
         assert [each["state"] for each in ended] == ["done", "done"]
-        alone = [session_of(fresh(SearchRequest(**INNOCENT, seed=seed))).run().digest for seed in (1, 2)]
-        assert [each["result"]["digest"] for each in ended] == alone
+        digests = [alone(SearchRequest(**INNOCENT, seed=seed)).digest for seed in (1, 2)]
+        assert [each["result"]["digest"] for each in ended] == digests
         lines = httpx.get(f"{server.url}/metrics").text.splitlines()
         assert "banyan_server_restarts_total 3.0" in lines
         # Another is as good as any.

@@ -27,7 +27,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.merge import lone_root
 from search.worker import Worker
-from tests.cluster.interrupted import REQUESTS, fresh, never, session_of, unchanged
+from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
 
 
 class Seen:
@@ -82,10 +82,6 @@ def run_all(runs: Iterable[Run], make_executor: Any = inline) -> Pool:
     return pool
 
 
-def alone(request: SearchRequest) -> dict[str, Any]:
-    return unchanged(session_of(fresh(request)).run())
-
-
 @pytest.mark.slow
 def test_searches_that_run_together_have_the_answers_of_searches_alone(tmp_path: Path) -> None:
     watchers = {name: Seen() for name in REQUESTS}
@@ -93,7 +89,7 @@ def test_searches_that_run_together_have_the_answers_of_searches_alone(tmp_path:
     for name, request in REQUESTS.items():
         result = watchers[name].result
         assert result is not None
-        assert unchanged(result) == alone(request)
+        assert unchanged(result) == unchanged(alone(request))
         assert watchers[name].ends == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -132,7 +128,7 @@ def test_lost_jobs_and_a_lost_executor_change_no_answer(tmp_path: Path) -> None:
     for watcher in watchers:
         assert watcher.result is not None
         assert watcher.result.jobs_retried > 0
-        assert unchanged(watcher.result) == alone(request)
+        assert unchanged(watcher.result) == unchanged(alone(request))
 
 
 class Breaking(Worker):
@@ -188,7 +184,7 @@ def test_a_search_that_is_cancelled_is_kept_and_goes_on_to_the_same_answer(tmp_p
     keeper = Keeper(run.keeper.path, 60.0, warn=never, begun_s=opened.elapsed_s)
     run_all([Run(opened, again, keeper)])
     assert again.result is not None and again.result.resumed == 1
-    assert unchanged(again.result) == alone(request)
+    assert unchanged(again.result) == unchanged(alone(request))
 
 
 @pytest.mark.parametrize(("strategy", "simulations"), [("tree", 900), ("leaf", 300_000)])
@@ -211,7 +207,7 @@ def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path, strategy: str, simula
     opened = read_checkpoint(run.keeper.path).open()
     run_all([Run(opened, again, Keeper(run.keeper.path, 60.0, warn=never, begun_s=opened.elapsed_s))])
     assert again.result is not None
-    assert unchanged(again.result) == alone(request)
+    assert unchanged(again.result) == unchanged(alone(request))
 
 
 def task(run: int, index: int, work_s: float = 1e-6) -> Task:

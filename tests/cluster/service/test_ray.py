@@ -21,9 +21,9 @@ from cluster.service.server import of_workers
 from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.processes import eventually, named
 from tests.cluster.prometheus import free_port
+from tests.cluster.searches import alone
 from tests.cluster.service_process import Server
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ BODIES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def digests() -> list[str]:
-    return [session_of(fresh(SearchRequest(**body))).run().digest for body in BODIES]
+    return [alone(SearchRequest(**body)).digest for body in BODIES]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
         os.kill(pid, signal.SIGKILL)
     ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 5
-    expected = [*digests, session_of(fresh(SearchRequest(**long))).run().digest]
+    expected = [*digests, alone(SearchRequest(**long)).digest]
     assert [search["result"]["digest"] for search in ended] == expected
     assert sum(search["result"]["jobs_retried"] for search in ended) > 0
     assert server.restarts() == before
@@ -173,7 +173,7 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
                 eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 200)
                 found = client.wait(search_id)
             assert found["state"] == "done"
-            assert found["result"]["digest"] == session_of(fresh(SearchRequest(**BODY))).run().digest
+            assert found["result"]["digest"] == alone(SearchRequest(**BODY)).digest
             # The machine has gone again.
             eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 503)
 

@@ -16,8 +16,8 @@ import pytest
 from cluster.lab.throughput.speedup import Row
 from cluster.service.reports import MOST, ReportFiles
 from search.request import SearchRequest
-from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.processes import eventually
+from tests.cluster.searches import alone
 from tests.cluster.service_process import Server
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
         assert (row["of_ceiling"], row["ceiling_simulations_per_s"]) == (None, None)
         names = ("game", "strategy", "lanes", "simulations")
         request = SearchRequest(**{name: row[name] for name in names})
-        assert session_of(fresh(request)).run().digest == row["digest"]
+        assert alone(request).digest == row["digest"]
     search = api.post("/searches", json={"game": "tictactoe", "seconds": 60}).json()["id"]
     api.post("/speedups", json=body | {"strategies": ["root"]})
     rows = result(api, ended(api))

@@ -19,8 +19,8 @@ from games.contract.findings import deal
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from search.run_inline import run
-from tests.cluster.interrupted import fresh, session_of, unchanged
 from tests.cluster.processes import eventually
+from tests.cluster.searches import alone, unchanged
 from tests.cluster.service_process import Server
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
@@ -59,11 +59,11 @@ def started(client: Client, body: dict[str, Any]) -> str:
 def test_the_answer_is_that_of_the_command_line(client: Client, strategy: str) -> None:
     search = client.wait(client.submit(SMALL | {"strategy": strategy})["id"])
     request = SearchRequest("gomoku:size=5", strategy=strategy, simulations=900, lanes=3, seed=4)
-    alone = session_of(fresh(request)).run()
+    expected = alone(request)
     assert search["state"] == "done"
     assert search["error"] is search["progress"] is None
-    assert list(search["result"]) == list(alone.to_json())
-    assert {name: search["result"][name] for name in unchanged(alone)} == unchanged(alone)
+    assert list(search["result"]) == list(expected.to_json())
+    assert {name: search["result"][name] for name in unchanged(expected)} == unchanged(expected)
 
 
 @pytest.mark.slow
@@ -84,8 +84,8 @@ def test_all_options_reach_the_search(client: Client) -> None:
     }
     search = client.wait(client.submit(body)["id"])
     options = {name: value for name, value in body.items() if name != "moves"}
-    alone = session_of(fresh(SearchRequest(moves=("c3",), **options))).run()
-    assert search["result"]["digest"] == alone.digest
+    expected = alone(SearchRequest(moves=("c3",), **options))
+    assert search["result"]["digest"] == expected.digest
     assert {name: search["request"][name] for name in body} == body
 
 

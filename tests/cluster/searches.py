@@ -1,7 +1,10 @@
-"""Searches that are left in the middle, for tests of checkpoints."""
+"""Whole searches, and searches that are left in the middle, on any executor."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +12,25 @@ import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session
+from cluster.runtime.session import Observer, Session
+from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from tests.faults.kill_and_resume import DIFFERENT
+from tests.games.common import JIT
 
+compiled_only = pytest.mark.skipif(not JIT, reason="runs compiled kernels")
+DIFFERENT = (
+    "executor",
+    "workers",
+    "jobs_retried",
+    "resumed",
+    "workers_lost",
+    "elapsed_s",
+    "simulations_per_s",
+)
+"""Fields of the answer that a break may change."""
 REQUESTS = {
     "root": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, seed=4),
     "vote": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, final_move="vote"),
@@ -23,6 +38,39 @@ REQUESTS = {
     "leaf": SearchRequest("gomoku:size=5", strategy="leaf", lanes=5, simulations=900, seed=4, solver=True),
     "hidden": SearchRequest("battleship", moves=("e5", "miss"), strategy="leaf", lanes=3, simulations=500),
 }
+
+
+class Clock:
+    """Time that passes only when the test says so."""
+
+    def __init__(self, now_s: float = 0.0) -> None:
+        self.now_s = now_s
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def session_on(
+    executor: Executor, request: SearchRequest, clock: Callable[[], float] = time.monotonic
+) -> Session:
+    """A search that has not begun, on an executor that is opened for it."""
+    search = open_search(request)
+    executor.open(search.context)
+    return Session(Coordinator(search, executor.num_workers), executor, clock)
+
+
+def search_on(
+    executor: Executor, request: SearchRequest, *observers: Observer
+) -> tuple[SearchResult, Session]:
+    """One search from its beginning to its end."""
+    session = session_on(executor, request)
+    return session.run(observers), session
+
+
+@cache
+def alone(request: SearchRequest) -> SearchResult:
+    """The search in this process, undisturbed."""
+    return search_on(InlineExecutor(), request)[0]
 
 
 def never(line: str) -> None:
