@@ -11,27 +11,21 @@ import subprocess
 import sys
 import termios
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.cli import run
+from tests.cluster import strangers
+from tests.cluster.strangers import ROOT
 
 BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
-ROOT = Path(__file__).parents[2]
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     """The command in a process of its own, its output in pipes; ``environment`` is added to ours."""
-    return subprocess.Popen(
-        [*BANYAN, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    everything = {**os.environ, **environment}
+    return strangers.start(*arguments, cwd=ROOT, environment=everything, command=BANYAN)
 
 
 def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:

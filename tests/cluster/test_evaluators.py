@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -33,15 +32,6 @@ if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 
 SEARCH = ("search", "gomoku:size=5", "--strategy", "leaf", "--lanes", "2", "--batch", "8", "--seed", "4")
-
-
-@pytest.fixture(scope="module")
-def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayExecutor]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BANYAN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        executor = make_executor("ray", 2, job_timeout_s=30, resources=Resources(cpus=0.5))
-        yield cast("RayExecutor", executor)
-        executor.close()
 
 
 def request_of(evaluator: str, simulations: int = 3000) -> SearchRequest:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
@@ -64,16 +62,6 @@ def test_rules_that_do_not_compile_are_one_line(tmp_path: Path, here: Here) -> N
     status, out, err = here("search", path, "--executor", "inline", "--simulations", "10")
     assert (status, out) == (2, "")
     assert err.splitlines()[-1] == "banyan: error: the game's rules do not compile: banyan check says where"
-
-
-@pytest.fixture(scope="module")
-def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    """Ray, with a cache folder of its own for game files: its workers take the folder from here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BANYAN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        executor = make_executor("ray", 2, job_timeout_s=30)
-        yield executor
-        executor.close()
 
 
 @pytest.mark.slow

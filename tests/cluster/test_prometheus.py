@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import MetricsServer
 from search.request import SearchRequest
 from tests.cluster.processes import eventually
-from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, need, prometheus
+from tests.cluster.prometheus import DEPLOY, Query, need, prometheus, promtool
 from tests.cluster.searches import session_on
 from tests.cluster.service_process import Server
 
@@ -80,13 +78,6 @@ def test_a_service_without_a_token_is_scraped_by_the_configuration_as_it_is(tmp_
         service.kill()
 
 
-def promtool(*arguments: str) -> str:
-    """What it says; fails if it finds a fault."""
-    checked = subprocess.run([need("promtool"), *arguments], capture_output=True, text=True, timeout=60)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    return checked.stdout
-
-
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.name)
 def test_promtool_accepts_the_deployed_configurations(config: Path, tmp_path: Path) -> None:
     # Debian's Prometheus is built without the discovery of Kubernetes: here a target stands in for it.
@@ -125,11 +116,3 @@ def test_every_rule_has_a_test() -> None:
         each["alertname"] for case in cases for each in case.get("alert_rule_test", []) if each["exp_alerts"]
     }
     assert rules == recorded | alerted
-
-
-def test_every_metric_in_a_rule_is_documented() -> None:
-    documented = (DEPLOY.parent / "cluster" / "observe" / "METRICS.md").read_text()
-    text = "".join(path.read_text() for path in RULES)
-    for name in sorted(set(re.findall(r"(?<![:\w])banyan_\w+", text))):
-        base = re.sub(r"_(bucket|sum|count)$", "", name)
-        assert f"`{base}`" in documented or (base in OF_THE_SERVICE and not SERVICE), base
