@@ -22,6 +22,12 @@ def coordinator_of(request: SearchRequest, workers: int = 2) -> Coordinator:
     return Coordinator(open_search(request), workers, stopwatch=lambda: 0.0)
 
 
+def begun() -> tuple[Coordinator, list[Job]]:
+    """A search, and its first jobs."""
+    coordinator = coordinator_of(REQUEST)
+    return coordinator, coordinator.start()
+
+
 def run(coordinator: Coordinator, job: Job) -> JobResult:
     return Worker().run(coordinator.search.context, job)
 
@@ -43,8 +49,7 @@ def described(job: Job) -> object:
 
 
 def test_a_result_that_comes_early_waits() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     # One for each lane.
     assert [(job.index, job.simulations) for job in jobs] == [(0, 10), (1, 10), (2, 10)]
     assert coordinator.jobs_in_flight == 3
@@ -72,8 +77,7 @@ def test_the_search_ends_with_its_last_job() -> None:
 
 
 def test_a_late_result_is_dropped_and_counted() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     done = run(coordinator, jobs[0])
     coordinator.job_done(done)
     assert coordinator.job_done(done) == []
@@ -89,8 +93,7 @@ def test_a_late_result_is_dropped_and_counted() -> None:
 
 
 def test_a_late_result_of_a_job_whose_result_still_waits_is_dropped() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     early = run(coordinator, jobs[2])
     coordinator.job_done(early)
     coordinator.job_done(replace(early, simulations=999))
@@ -100,8 +103,7 @@ def test_a_late_result_of_a_job_whose_result_still_waits_is_dropped() -> None:
 
 
 def test_a_lost_job_is_handed_out_again_as_it_is() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     assert coordinator.job_lost(1, "worker died") == [jobs[1]]
     assert coordinator.counters.jobs_retried == 1
     assert coordinator.jobs_in_flight == 3
@@ -113,8 +115,7 @@ def test_a_lost_job_is_handed_out_again_as_it_is() -> None:
 
 
 def test_the_result_of_a_job_that_was_given_up_counts_once() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     done = run(coordinator, jobs[0])
     (again,) = coordinator.job_lost(0, "deadline")
     coordinator.job_done(done)
@@ -124,8 +125,7 @@ def test_the_result_of_a_job_that_was_given_up_counts_once() -> None:
 
 
 def test_a_loss_that_matters_no_more_is_ignored() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     coordinator.job_done(run(coordinator, jobs[2]))
     assert coordinator.job_lost(2, "worker died") == []
     assert coordinator.job_lost(77, "worker died") == []
@@ -136,8 +136,7 @@ def test_a_loss_that_matters_no_more_is_ignored() -> None:
 
 
 def test_a_job_that_is_lost_too_often_fails_the_search() -> None:
-    coordinator = coordinator_of(REQUEST)
-    coordinator.start()
+    coordinator, _ = begun()
     for _ in range(MAX_ATTEMPTS - 1):
         assert len(coordinator.job_lost(0, "worker died")) == 1
         coordinator.job_lost(1, "worker died")
@@ -147,16 +146,14 @@ def test_a_job_that_is_lost_too_often_fails_the_search() -> None:
 
 
 def test_a_job_that_failed_fails_the_search() -> None:
-    coordinator = coordinator_of(REQUEST)
-    coordinator.start()
+    coordinator, _ = begun()
     coordinator.job_failed(77, "nobody asked")
     with pytest.raises(SearchFailed, match="job 2 failed: ZeroDivisionError"):
         coordinator.job_failed(2, "ZeroDivisionError")
 
 
 def test_stop_keeps_what_was_absorbed() -> None:
-    coordinator = coordinator_of(REQUEST)
-    jobs = coordinator.start()
+    coordinator, jobs = begun()
     results = [run(coordinator, job) for job in jobs]
     coordinator.job_done(results[0])
     coordinator.job_done(results[2])
@@ -172,8 +169,7 @@ def test_stop_keeps_what_was_absorbed() -> None:
 
 
 def test_a_search_that_was_stopped_at_once_has_no_answer() -> None:
-    coordinator = coordinator_of(REQUEST)
-    coordinator.start()
+    coordinator, _ = begun()
     coordinator.stop("cancelled")
     result = coordinator.result(0.0, "test")
     assert result.answer.best_move is None

@@ -14,21 +14,10 @@ from cluster.lab.sources.counts import distribution_of_misses, sampling_accuracy
 from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.report import to_markdown
-from cluster.lab.sources.table import SCALES, load, names
-from cluster.lab.sources.units import Store, need_of
+from cluster.lab.sources.table import load, names
+from cluster.lab.sources.units import Store
 from cluster.lab.sources.verdict import Verdict
 from games.errors import InvalidInput
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("source", ["000", "001", "002", "003", "004", "claims"])
-def test_every_row_names_games_and_players_that_there_are(source: str, scale: str) -> None:
-    tables = [load(name) for name in names() if name.startswith(source)]
-    assert tables
-    for table in tables:
-        for row in table.rows_at[scale]:
-            assert need_of(row, 0).units > 0
 
 
 def test_every_row_says_whether_it_is_as_printed() -> None:

@@ -118,16 +118,6 @@ def test_every_door_gives_the_same_statistics(strategy: str) -> None:
     assert {each.stopped_by for each in found} == {"simulations"}
 
 
-def test_search_run_ends_by_each_budget() -> None:
-    assert search.run(search.SearchRequest("tictactoe", seconds=0.2)).stopped_by == "seconds"
-    full = search.run(search.SearchRequest("gomoku", lanes=2, memory_mb=1, stop_when_full=True))
-    assert (full.stopped_by, full.tree_full) == ("memory", True)
-    solved = search.run(
-        search.SearchRequest("tictactoe", moves=("a1", "b1", "a2", "b2"), solver=True, seconds=9)
-    )
-    assert (solved.stopped_by, solved.move, solved.value) == ("proven", "a3", 1.0)
-
-
 @pytest.mark.parametrize("run", [search.run, cluster.run])
 def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
     with pytest.raises(banyan.InvalidInput, match="budget: None is not accepted"):

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,11 +52,22 @@ def indices(jobs: list[Task]) -> list[int]:
     return [job.index for job in jobs]
 
 
-def test_a_bundle_is_a_fair_share_of_what_waits() -> None:
+@pytest.mark.parametrize(
+    ("waiting", "slots", "bundles", "work", "taken"),
+    [
+        # A fair share of what waits, as much as is worth a call, and one job even if that is too much.
+        (16, 2, 4, 1e9, [0, 1, 2, 3]),
+        (100, 1, 1, 25, [0, 1, 2]),
+        (4, 1, 1, 0, [0]),
+    ],
+)
+def test_how_many_jobs_a_bundle_has(
+    waiting: int, slots: int, bundles: int, work: float, taken: list[int]
+) -> None:
     queue = TaskQueue()
-    queue.add(leaf_job(i) for i in range(16))
-    assert indices(queue.take(0, num_slots=2, most=queue.bundle_size(4, 0), work=1e9)) == [0, 1, 2, 3]
-    assert len(queue) == 12
+    queue.add(leaf_job(i) for i in range(waiting))
+    assert indices(queue.take(0, num_slots=slots, most=queue.bundle_size(bundles, 0), work=work)) == taken
+    assert len(queue) == waiting - len(taken)
 
 
 def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
@@ -65,18 +77,6 @@ def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
     queue.clear()
     queue.add(round_job(i, 7) for i in range(4))
     assert queue.bundle_size(4, running=12) == 1
-
-
-def test_a_bundle_ends_when_it_is_worth_a_call() -> None:
-    queue = TaskQueue()
-    queue.add(leaf_job(i) for i in range(100))
-    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=25)) == [0, 1, 2]
-
-
-def test_a_bundle_has_one_job_even_if_that_is_too_much() -> None:
-    queue = TaskQueue()
-    queue.add(leaf_job(i) for i in range(4))
-    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=0)) == [0]
 
 
 def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:

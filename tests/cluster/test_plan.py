@@ -23,47 +23,13 @@ from games import user_games
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
+from tests.cluster import problems
 from tests.cluster.command import Here, start
 from tests.cluster.processes import eventually
 from tests.cluster.searches import compiled_only
 from tests.games.own_problem import optimum, write
 
 INLINE = ("--executor", "inline")
-BEST_WAY = '''
-from games import PythonGame
-
-
-class Walk:
-    """Two ways, six times: the rewards of the odd moves and of the even ones exclude each other."""
-
-    def __init__(self, moves=()):
-        self.moves = list(moves)
-
-    def copy(self):
-        return Walk(self.moves)
-
-    def current_player(self):
-        return 0
-
-    def legal_moves(self):
-        return [0, 1]
-
-    def play(self, move):
-        self.moves.append(move)
-
-    def is_terminal(self):
-        return len(self.moves) == 6
-
-    def returns(self):
-        return float(sum(3 * move if k % 2 == 0 else 2 * (1 - move) for k, move in enumerate(self.moves)))
-
-
-class Walks(PythonGame):
-    num_players, rewards, max_moves, max_plies, player_names = 1, True, 2, 6, ("you",)
-
-    def new_position(self):
-        return Walk()
-'''
 
 
 @pytest.fixture
@@ -73,8 +39,7 @@ def dice(tmp_path: Path) -> str:
 
 @pytest.fixture
 def walk(tmp_path: Path) -> str:
-    (tmp_path / "walk.py").write_text(BEST_WAY)
-    return str(tmp_path / "walk.py")
+    return problems.write(tmp_path, "walk")
 
 
 @pytest.mark.slow
@@ -102,7 +67,7 @@ def test_a_budget_of_one_simulation_plays_badly(dice: str, here: Here) -> None:
 def test_without_chance_the_best_line_is_followed(walk: str, here: Here) -> None:
     found = here.json("plan", walk, "--episodes", "2", "--simulations", "60", *INLINE)
     assert [each["return"] for each in found["episodes"]] == [15.0, 15.0]
-    assert found["episodes"][0]["actions"] == ["1", "0"] * 3
+    assert found["episodes"][0]["actions"] == ["up", "down"] * 3
 
 
 @pytest.mark.slow

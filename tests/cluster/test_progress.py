@@ -15,7 +15,7 @@ from rich.console import Console
 from cluster.client.remote import RemoteProgress
 from cluster.executors.inline import InlineExecutor
 from cluster.observe import view as observed
-from cluster.observe.progress import Figures, Sampler
+from cluster.observe.progress import Figures, Sample, Sampler
 from cluster.observe.view import Progress, heat_map, view
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
@@ -47,6 +47,14 @@ def run_watched(
         result = session.run(observers=(watching,))
     assert isinstance(console.file, io.StringIO)
     return result, console.file.getvalue()
+
+
+def seen(session: Session, sample: Sample, width: int = 100) -> str:
+    """The view of a search on a terminal of so many columns."""
+    console = Console(file=io.StringIO(), width=width, height=40)
+    console.print(view(session.search, sample, console))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 SMALL = SearchRequest(game="tictactoe", simulations=512)
@@ -129,22 +137,19 @@ def test_what_drawing_costs_decides_how_often_it_is_done(monkeypatch: pytest.Mon
 def test_the_view_says_how_the_search_goes() -> None:
     request = SearchRequest(game="gomoku:size=5", moves=("c3", "d4"), seconds=1000.0)
     session = new_session(request, 0.05)
-    seen: list[str] = []
+    texts: list[str] = []
 
     def watch(watched: Session) -> None:
         sample = sampler.sample(watched)
-        if watched.coordinator.counters.simulations > 2000 and not seen:
-            console = Console(file=io.StringIO(), width=100, height=40)
-            console.print(view(watched.search, sample, console))
-            assert isinstance(console.file, io.StringIO)
-            seen.append(console.file.getvalue())
-            assert sample.answer.best_move and sample.answer.best_move in seen[0]
+        if watched.coordinator.counters.simulations > 2000 and not texts:
+            texts.append(seen(watched, sample))
+            assert sample.answer.best_move and sample.answer.best_move in texts[0]
             watched.cancel()
 
     sampler = Sampler()
     result = session.run(observers=(watch,))
     assert result.stopped_by == "cancelled"
-    (text,) = seen
+    (text,) = texts
     for name in ("simulations", "jobs", "merge", "workers", "best move", "value", "line", "move", "visits"):
         assert name in text
     assert "0 idle" in text
@@ -157,11 +162,8 @@ def test_the_view_says_how_the_search_goes() -> None:
 def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
     session = new_session(SMALL, 0.01)
     session.run()
-    console = Console(file=io.StringIO(), width=50, height=40)
-    console.print(view(session.search, Sampler().sample(session), console))
-    assert isinstance(console.file, io.StringIO)
-    assert "a b c" not in console.file.getvalue()
-    assert "simulations" in console.file.getvalue()
+    text = seen(session, Sampler().sample(session), width=50)
+    assert "a b c" not in text and "simulations" in text
 
 
 def test_the_heat_map_is_brightest_where_most_visits_went() -> None:
@@ -200,10 +202,7 @@ def test_workers_that_come_and_go_are_told_of() -> None:
     workers[3].become(WorkerState.LOST, "its machine has gone")
     sample = sampler.sample(session)
     assert "9 workers (9 joined, 1 left)" in observed.line_of(sample)
-    console = Console(file=io.StringIO(), width=100, height=40)
-    console.print(view(session.search, sample, console))
-    assert isinstance(console.file, io.StringIO)
-    assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()
+    assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in seen(session, sample)
 
 
 def test_while_a_server_has_no_worker_lines_say_so() -> None:

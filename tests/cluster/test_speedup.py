@@ -295,6 +295,9 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
     )
     assert lines[0] == "root on 1 and 2 workers, in about 1 s; a search on all takes at least 2 s"
     assert len({row.simulations for row in rows}) == len({row.digest for row in rows}) == 1
+    for row in rows:
+        # The time of threads is not counted for the coordinator as well.
+        assert row.executor == "threads" and row.spent[WORKERS] > row.spent[COORDINATOR]
     assert min(row.repeats for row in rows) >= 1
     assert all(line.endswith(" left") for line in lines[2:])
     assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, ")

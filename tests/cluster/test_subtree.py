@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 import search
 from cluster.executors.threads import ThreadsExecutor
-from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.kernel.subtrees import SIMULATIONS
@@ -25,7 +23,6 @@ from search.result import SearchResult
 from search.strategies.subtree import GrowingTree, SubtreeStrategy
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster import command
-from tests.cluster.processes import eventually
 from tests.cluster.searches import compiled_only, search_on
 from tests.search.common import nodes_of
 from tests.search.naive import Node
@@ -191,30 +188,6 @@ def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
     state["tree.unobserved"] = state["tree.unobserved"] + 1
     with pytest.raises(CorruptState):
         Coordinator(open_search(request("gomoku:size=9", 2)), 1).restore(state)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "ends_with"), [(signal.SIGINT, INTERRUPTED), (signal.SIGKILL, -signal.SIGKILL)]
-)
-def test_an_interrupted_search_goes_on_from_its_file(
-    number: signal.Signals, ends_with: int, tmp_path: Path
-) -> None:
-    asked = ("gomoku:size=9", "--strategy", "subtree", "--lanes", "4", "--seed", "2", "--json")
-    budget = ("--simulations", "4000000")
-    file = tmp_path / "search.ckpt"
-    process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
-    # At first the file has no tree.
-    eventually(lambda: file.exists() and file.stat().st_size > 100_000)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == ends_with, errors
-    status, resumed, _ = command.banyan("resume", str(file), "--json")
-    assert status == 0
-    status, whole, _ = command.banyan("search", *asked, *budget)
-    assert status == 0
-    assert json.loads(resumed)["digest"] == json.loads(whole)["digest"]
-    assert json.loads(resumed)["simulations"] == 4_000_000
 
 
 def test_where_it_cannot_run_the_error_says_so(tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +14,12 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import THREADS_PAY_S
 from cluster.executors.threads import ThreadsExecutor
-from cluster.lab.throughput.losses import COORDINATOR, WORKERS
-from cluster.lab.throughput.speedup import OwnWorkers, ignore, measure_speedup
 from cluster.runtime.tasks import JobDone, Task
-from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.problems import WALK
 from tests.cluster.searches import alone, compiled_only, search_on
-from tests.cluster.strangers import clean_environment, start
 
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
@@ -167,35 +160,3 @@ def test_a_search_that_fails_in_a_thread_says_why(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Worker, "run", fail)
     with threads(2) as executor, pytest.raises(MemoryError, match="no room"):
         search_on(executor, SearchRequest("tictactoe", simulations=1_000))
-
-
-@pytest.mark.slow
-@compiled_only
-def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home")
-    command = ("search", "tictactoe", "--seconds", "100", "--workers", "2", "--json")
-    with start(*command, cwd=tmp_path, environment=environment) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "simulations" in line:
-                break
-        asked = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        assert time.monotonic() - asked < 10
-    assert process.returncode == INTERRUPTED
-    found = json.loads(out)
-    assert (found["executor"], found["workers"]) == ("threads", 2)
-    assert found["stopped_by"] == "cancelled"
-    assert found["simulations"] > 0
-
-
-@pytest.mark.slow
-@compiled_only
-def test_a_speedup_is_measured_with_threads() -> None:
-    request = SearchRequest("tictactoe", simulations=3_000_000, seed=3, memory_mb=256)
-    rows = measure_speedup(request, ("tree",), (1, 2), OwnWorkers(2, "threads"), 1, report=ignore)
-    assert [(row.executor, row.workers) for row in rows] == [("threads", 1), ("threads", 2)]
-    for row in rows:
-        # The time of threads is not counted for the coordinator as well.
-        assert row.spent[WORKERS] > row.spent[COORDINATOR]

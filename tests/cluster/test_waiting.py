@@ -21,9 +21,8 @@ from cluster.runtime.session import Session
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
-from tests.cluster.free_costs import FREE
 from tests.cluster.searches import compiled_only
-from tests.cluster.test_simulated_executor import run
+from tests.cluster.test_simulated_executor import FREE, run
 from tests.games.own_game import write_waiting
 
 pytestmark = pytest.mark.slow

@@ -24,7 +24,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import named
 from tests.cluster.searches import alone
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service_process import Server, refused
+from tests.cluster.service_process import Server
 
 openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
@@ -229,16 +229,6 @@ def test_environments_are_allowed_by_a_pattern_of_their_own(pattern: str) -> Non
     with pytest.raises(InvalidInput, match="the operator of this server allows others"):
         AllowedGames((pattern,)).is_foreign("gym:FrozenLake-v1")
     assert AllowedGames((pattern, "gym:*")).is_foreign("gym:FrozenLake-v1")
-
-
-@pytest.mark.slow
-def test_a_server_that_is_to_allow_what_is_not_there_does_not_start(tmp_path: Path) -> None:
-    where = ("--data", str(tmp_path), "--port", "0", "--executor", "inline")
-    status, lines = refused(*where, "--allow-games", "no_such_game")
-    assert status == 2
-    assert lines[0].startswith(
-        "banyan: error: --allow-games: 'no_such_game' is not accepted; expected a game"
-    )
 
 
 @pytest.mark.slow

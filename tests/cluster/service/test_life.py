@@ -126,25 +126,26 @@ def test_a_folder_has_one_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_token_nobody_else_may_reach_it(tmp_path: Path) -> None:
-    for host in ("0.0.0.0", "::", "192.0.2.1"):
-        status, lines = refused("--data", str(tmp_path), "--host", host, "--executor", "inline")
-        assert status == 2
-        assert len(lines) == 1 and lines[0].startswith(f"banyan: error: --host: '{host}' is not accepted")
-        assert "--token-file" in lines[0]
-
-
-@pytest.mark.slow
-def test_a_folder_that_cannot_be_written_is_refused() -> None:
-    status, lines = refused("--data", "/proc/nowhere", "--executor", "inline")
-    assert status == 2 and "--data" in lines[0]
-
-
-@pytest.mark.slow
-def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
-    status, lines = refused("--data", str(tmp_path), "--executor", "inline", "--port", "0")
-    assert status == 2 and "undamaged records" in lines[0]
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        # Without a token nobody else may reach it.
+        *((("--host", host), f"--host: '{host}' is not accepted") for host in ("0.0.0.0", "::", "192.0.2.1")),
+        (("--data", "/proc/nowhere"), "--data"),
+        (("--port", "0"), "--data"),
+        (("--allow-games", "no_such_game"), "--allow-games: 'no_such_game' is not accepted; expected a game"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why_in_a_line(
+    options: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    if "--port" in options:
+        (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
+    status, lines = refused("--data", str(tmp_path), "--executor", "inline", *options)
+    assert (status, len(lines)) == (2, 1)
+    assert lines[0].startswith(f"banyan: error: {said}")
+    assert "--token-file" in lines[0] or "--host" not in options
+    assert "undamaged records" in lines[0] or "--port" not in options
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from cluster.runtime.queue import TaskQueue
 from cluster.runtime.session import Session, task_of
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
 from cluster.runtime.worker_process import ContextWorkers, WorkerProcess
-from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
@@ -28,6 +27,7 @@ from search.result import SearchResult
 from search.tree.merge import lone_root
 from search.worker import Worker
 from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
+from tests.thread_executor import Fake
 
 
 class Seen:
@@ -357,20 +357,12 @@ def test_workers_forget_searches_that_no_longer_run() -> None:
     assert set(workers._workers) == set(workers._contexts) == {2}
 
 
-class Idle:
+class Idle(Fake):
     """An executor that nobody needs, but that has to look after its workers."""
 
     looks = 0
 
-    name = "idle"
-    num_workers = 1
-    workers: list[WorkerStatus] = []  # noqa: RUF012
-
     def __init__(self, queue: PoolQueue) -> None: ...
-
-    def use(self, workers: int) -> None: ...
-
-    def open(self, context: Any) -> None: ...
 
     def submit(self, tasks: Iterable[Task]) -> None: ...
 
@@ -378,10 +370,6 @@ class Idle:
         Idle.looks += 1
         assert timeout_s == 0
         return []
-
-    def drop(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
