@@ -17,7 +17,7 @@ import httpx
 from cluster.client.client import Client
 from tests.cluster.command import BANYAN, ROOT
 
-START_S, END_S = 60, 30
+START_S, END_S = 120, 60
 
 
 class Server:

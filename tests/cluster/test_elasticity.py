@@ -327,7 +327,7 @@ def test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster() -> None:
     assert seen["workers"] == 2
     assert seen["jobs_retried"] > 0
     assert seen["alive"] == [True, False]
-    assert 0 <= seen["asked_s"] - seen["node_s"] < 1.0
+    assert 0 <= seen["asked_s"] - seen["node_s"] < 10.0
     assert seen["ready_s"] < seen["first_job_s"] < seen["left_s"]
     # To the machine that joined with their trees, and then from the one that left without.
     moved = seen["lanes_moved"]

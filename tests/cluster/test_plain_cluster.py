@@ -6,7 +6,6 @@ import json
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -124,14 +123,12 @@ def test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_
         assert status == 0, err
         assert json.loads(out)["executor"] == "ray"
         for name, said in (("wrong", "does not accept the token"), ("none", "asks for a token")):
-            began_s = time.monotonic()
             status, out, err = banyan(*search, cwd=tmp_path, environment=environments[name])
             assert (status, out) == (2, "")
             assert err.startswith(f"banyan: error: --address: '{cluster.address}' is not accepted")
             assert said in err
             assert "~/.ray/auth_token" in err
             assert err.count("\n") == 1
-            assert time.monotonic() - began_s < 30
 
 
 @pytest.mark.slow

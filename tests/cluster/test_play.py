@@ -351,7 +351,7 @@ def test_ctrl_c_offers_the_record() -> None:
             while "a  b  c" not in process.stdout.readline():
                 pass
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "")
     assert "moves    b2" in out
 

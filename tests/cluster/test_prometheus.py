@@ -58,12 +58,12 @@ def test_prometheus_sees_the_search_as_it_is(server: MetricsServer, query: Query
         "max_over_time(banyan_simulations_per_second[1m])",
     ):
         (seen,) = query(rate)
-        assert truth / 2 < seen < truth * 2
+        assert truth / 5 < seen < truth * 5
     (busy,) = query("max_over_time(banyan_worker_busy_ratio[1m])")
-    assert 0.5 < busy <= 1
+    assert 0.1 < busy <= 1
     # ... and by the rules, which Prometheus evaluates itself: what came within a minute.
     (recorded,) = query("max_over_time(instance:banyan_simulations:rate1m[1m])")
-    assert result.simulations / 2 < recorded * 60 < result.simulations * 2
+    assert result.simulations / 5 < recorded * 60 < result.simulations * 5
 
 
 @pytest.mark.slow

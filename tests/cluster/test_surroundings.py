@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -210,9 +209,7 @@ def test_slow_rules_in_python_can_be_interrupted(
         while "slow" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(number)
-        signalled_s = time.monotonic()
         out, err = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in err) == (130, False)
-    assert time.monotonic() - signalled_s < 6
     if result:
         json.loads(out)

@@ -118,8 +118,10 @@ def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
 
     async def run() -> list[Any]:
         streams = [asyncio.create_task(follow()) for _ in range(9)]
-        done, _ = await asyncio.wait(streams, timeout=1.0)
-        assert (len(done), figures.streams) == (6, 3)
+        async with asyncio.timeout(60):
+            while sum(stream.done() for stream in streams) < 6:
+                await asyncio.sleep(0.01)
+        assert figures.streams == 3
         feed.close()
         return await asyncio.gather(*streams, return_exceptions=True)
 
@@ -191,9 +193,10 @@ def test_who_reads_slowly_gets_everything() -> None:
         await reader.readuntil(b"\r\n\r\n")
         for _ in range(32):
             await reader.readexactly(2**20)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
 
-    assert served(ask, Patience(head_s=0.1, request_s=0.1, stalled_s=0.15)).refusals["too_slow"] == 0
+    # Longer in all than it may stall at once, which is longer than a busy machine pauses.
+    assert served(ask, Patience(head_s=0.5, request_s=0.5, stalled_s=1.0)).refusals["too_slow"] == 0
 
 
 def served(
@@ -211,7 +214,7 @@ def served(
         loop, state = asyncio.get_running_loop(), ServerState()
         server = await loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await ask(reader, writer)
         writer.close()
         server.close()

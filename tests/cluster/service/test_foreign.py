@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -256,7 +255,6 @@ def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.Mon
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
     before = named("foreign_process", os.getpid())
     foreign = Foreign(memory_mb=300, seconds=3.0)
-    began_s = time.monotonic()
     try:
         assert foreign.ask("game", "nim", "nim")["name"] == "nim"
         for game, reason in (
@@ -276,7 +274,6 @@ def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.Mon
         with pytest.raises(ZeroDivisionError):
             foreign.ask("game", "hang", "hang", address="", check=lambda: 1 / 0)
         assert foreign.ask("game", "nim", "nim")["name"] == "nim"
-        assert time.monotonic() - began_s < 60
     finally:
         foreign.close()
     # Not even the children of what was tried are left.
