@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import termios
@@ -32,6 +33,18 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Exit status, standard output and standard error."""
     with start(*arguments, **environment) as process:
         out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+
+def interrupted(
+    process: subprocess.Popen[str], word: str, number: int = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Signal a command once there is a line with this word on standard error; what `banyan` gives."""
+    with process:
+        assert process.stderr is not None
+        assert any(word in line for line in process.stderr), "it has ended before"
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
 

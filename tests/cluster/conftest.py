@@ -1,9 +1,10 @@
-"""The command in the process of the test, and Ray workers that the tests of a file share."""
+"""The command here and as a stranger has it; Ray workers that the tests of a file share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.runtime.workers import Resources
 from tests.cluster.command import Here
+from tests.cluster.strangers import Stranger
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 @pytest.fixture
 def here(capsys: pytest.CaptureFixture[str]) -> Here:
     return Here(capsys)
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Stranger:
+    return Stranger(tmp_path)
 
 
 @pytest.fixture(scope="module")

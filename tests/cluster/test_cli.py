@@ -18,7 +18,7 @@ from cluster.commands.options import MANY
 from cluster.system.interruption import INTERRUPTED
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
-from tests.cluster.command import ROOT, Here, banyan, start
+from tests.cluster.command import ROOT, Here, banyan, interrupted, start
 from tests.cluster.searches import compiled_only
 
 FIELDS = [
@@ -157,13 +157,9 @@ def test_progress_goes_to_standard_error_alone() -> None:
     ],
 )
 def test_an_interrupted_search_prints_its_best_answer(where: tuple[str, ...], number: signal.Signals) -> None:
-    with start("search", "gomoku:size=9", *where, "--seconds", "100", "--json") as process:
-        assert process.stderr is not None
-        while "simulations" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(number)
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == INTERRUPTED
+    search = start("search", "gomoku:size=9", *where, "--seconds", "100", "--json")
+    status, out, _ = interrupted(search, "simulations", number)
+    assert status == INTERRUPTED
     answer = json.loads(out)
     assert (answer["stopped_by"], answer["executor"]) == (
         "cancelled",

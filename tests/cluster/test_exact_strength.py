@@ -22,6 +22,7 @@ from games.errors import InvalidInput
 from games.spec import Spec
 from search.players import player_of
 from tests.cluster.command import Here
+from tests.search.test_evaluator import BODY
 
 SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
 INLINE = ("--executor", "inline", "--no-progress")
@@ -227,13 +228,7 @@ def test_several_budgets_are_a_map(tmp_path: Path, here: Here) -> None:
 
 def test_searches_with_an_evaluator_are_measured(tmp_path: Path, here: Here) -> None:
     net = tmp_path / "net.py"
-    net.write_text(
-        "import numpy as np\n"
-        "from search.evaluator import Evaluator\n"
-        "class Net(Evaluator):\n"
-        "    def evaluate(self, states):\n"
-        "        return np.zeros(len(states)), np.zeros((len(states), 9))\n"
-    )
+    net.write_text(BODY.format("np.zeros(B), np.zeros((B, 9))"))
     options = ("--strategies", "leaf", "--options", f"evaluator={net},batch=1", "--positions", "5")
     found = measured(here, *options)
     assert [row["strategy"] for row in found["rows"]][-1] == "leaf"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import doctest
 import inspect
-import json
 import pydoc
 import signal
 import subprocess
@@ -32,46 +31,13 @@ from cluster.runtime.tasks import Event, Executor, JobFailed, Task
 from cluster.runtime.workers import Resources, Workers
 from games.tictactoe import TicTacToe
 from search.coordinator import Coordinator, SearchFailed
-from tests.cluster.strangers import banyan as command
-from tests.cluster.strangers import clean_environment, installed
+from tests.cluster.strangers import Stranger, clean_environment, installed
+from tests.games import test_own_games
 
-NIM = '''
-"""Nim: a game in plain Python, and a program that searches it."""
-import banyan
-from games import PythonGame
-
-
-class Position:
-    def __init__(self, pile):
-        self.pile, self.player = pile, 0
-
-    def current_player(self):
-        return self.player
-
-    def legal_moves(self):
-        return list(range(1, min(3, self.pile) + 1))
-
-    def play(self, move):
-        self.pile, self.player = self.pile - move, 1 - self.player
-
-    def is_terminal(self):
-        return self.pile == 0
-
-    def returns(self):
-        return 1.0 if self.player else -1.0
-
-
-class Nim(PythonGame):
-    max_moves, max_plies = 3, 30
-
-    def __init__(self, pile: int = 10):
-        super().__init__()
-        self.options = {"pile": pile}
-
-    def new_position(self):
-        return Position(self.options["pile"])
-
-'''
+MADE = "        super().__init__()\n"
+NIM = "import banyan\n" + test_own_games.NIM.replace(
+    MADE, MADE + '        self.options = {"stones": stones}\n'
+)
 PROGRAM = """
     game = Nim(7)
     print(banyan.search(game, simulations=120, lanes=4, executor="ray", workers=1).digest)
@@ -80,10 +46,9 @@ PROGRAM = """
 
 def program(text: str, folder: Path, *arguments: str, **settings: str) -> tuple[int, str, str]:
     """A program in a folder of its own, in an environment with nothing of ours."""
-    folder.mkdir(exist_ok=True)
+    stranger = Stranger(folder, **settings)
     (folder / "program.py").write_text(text)
-    environment = clean_environment(folder / "home", **settings)
-    return command("program.py", *arguments, cwd=folder, environment=environment, command=(sys.executable,))
+    return stranger.banyan("program.py", *arguments, command=(sys.executable,))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +260,7 @@ def test_games_by_name_object_and_class() -> None:
 def test_on_workers_a_program_searches_a_game_of_its_own(tmp_path: Path) -> None:
     status, out, err = program(NIM + 'if __name__ == "__main__":' + PROGRAM, tmp_path)
     assert status == 0, err
-    spec = f"{tmp_path / 'program.py'}:pile=7"
+    spec = f"{tmp_path / 'program.py'}:stones=7"
     assert out.strip() == search.run(search.SearchRequest(spec, lanes=4, simulations=120)).digest
 
 
@@ -306,10 +271,9 @@ def test_a_program_that_would_search_while_its_game_is_loaded_is_told_so(tmp_pat
     assert 'below `if __name__ == "__main__":` in' in err.splitlines()[-1]
 
 
-def test_a_class_that_is_in_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_class_that_is_in_no_file_is_refused(stranger: Stranger) -> None:
     text = NIM + "banyan.search(Nim, simulations=10)\n"
-    environment = clean_environment(tmp_path / "home")
-    status, _, err = command("-c", text, cwd=tmp_path, environment=environment, command=(sys.executable,))
+    status, _, err = stranger.banyan("-c", text, command=(sys.executable,))
     assert status == 1
     assert "game: 'Nim' is not accepted; expected a class in a file NAME.py" in err
 
@@ -384,7 +348,7 @@ def test_a_typed_program_is_checked_against_an_installed_copy(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_a_search_and_raises(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_search_and_raises(stranger: Stranger) -> None:
     text = (
         "import banyan, threading\n"
         "try:\n"
@@ -394,14 +358,7 @@ def test_ctrl_c_ends_a_search_and_raises(tmp_path: Path) -> None:
         "except KeyboardInterrupt:\n"
         '    print("interrupted", running.result().stopped_by, threading.active_count())\n'
     )
-    (tmp_path / "program.py").write_text(text)
-    with subprocess.Popen(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        env=clean_environment(tmp_path / "home"),
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with stranger.start("-c", text, command=(sys.executable,)) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
@@ -426,11 +383,9 @@ def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None
     )
     status, out, err = program(text, tmp_path / "folder")
     assert status == 0, err
-    asked = ("search", "gomoku", "--moves", "f6 g7", "--simulations", "60000", "--lanes", "4", "--json")
-    environment = clean_environment(tmp_path / "home")
-    status, told, err = command(*asked, "--executor", "inline", cwd=tmp_path, environment=environment)
-    assert status == 0, err
-    assert out.split(maxsplit=2) == [json.loads(told)["digest"], "2", "{'ray'}\n"]
+    asked = ("search", "gomoku", "--moves", "f6 g7", "--simulations", "60000", "--lanes", "4")
+    told = Stranger(tmp_path).answer(*asked, "--executor", "inline")
+    assert out.split(maxsplit=2) == [told["digest"], "2", "{'ray'}\n"]
 
 
 def test_a_long_way_to_ray_is_said(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.problems import WALK
 from tests.cluster.searches import Clock, compiled_only, session_on
-from tests.cluster.strangers import banyan, clean_environment
+from tests.cluster.strangers import Stranger
 from tests.thread_executor import Fake
 
 STRATEGIES = ("root", "tree", "leaf")
@@ -181,35 +180,22 @@ def test_what_is_left_is_estimated_from_what_was_done(
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 @compiled_only
-def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home")
+def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(stranger: Stranger) -> None:
     walk = WALK.replace("self.steps == 6", "self.steps == 16").replace("2, 6, 1", "2, 16, 1")
-    (tmp_path / "walk.py").write_text(walk)
+    (stranger.folder / "walk.py").write_text(walk)
     waiting = walk.replace(
         "        self.steps += 1\n", "        time.sleep(0.001)\n        self.steps += 1\n"
     )
-    (tmp_path / "slow_walk.py").write_text(f"import time\n{waiting}")
-    search = ("search", "./slow_walk.py", "--seed", "3", "--json", "--workers", "2")
-    status, out, err = banyan(*search, "--simulations", "100", cwd=tmp_path, environment=environment)
-    assert status == 0, err
-    assert json.loads(out)["executor"] == "inline"
+    (stranger.folder / "slow_walk.py").write_text(f"import time\n{waiting}")
+    search = ("search", "./slow_walk.py", "--seed", "3", "--workers", "2")
+    assert stranger.answer(*search, "--simulations", "100")["executor"] == "inline"
     # Rules in plain Python, with which the search lasts half a minute in one thread.
-    budget = ("--simulations", "20000")
-    status, out, err = banyan(*search, *budget, cwd=tmp_path, environment=environment)
+    budget = ("--seed", "3", "--simulations", "20000")
+    status, out, err = stranger.banyan(*search, *budget, "--json")
     assert status == 0, err
     long = json.loads(out)
     assert (long["executor"], long["workers"]) == ("ray", 2), err
     assert "starting 2 workers; this process searches meanwhile" in err
     assert "2 workers took over" in err
-    status, out, err = banyan(
-        "search",
-        "./walk.py",
-        *search[2:-2],
-        *budget,
-        "--executor",
-        "inline",
-        cwd=tmp_path,
-        environment=environment,
-    )
-    assert status == 0, err
-    assert json.loads(out)["digest"] == long["digest"]
+    short = stranger.answer("search", "./walk.py", *budget, "--executor", "inline")
+    assert short["digest"] == long["digest"]

@@ -15,7 +15,7 @@ import pytest
 from cluster.launch import BEFORE_ANY, Output, launch
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.processes import descendants, kill
-from tests.cluster.command import ROOT, start
+from tests.cluster.command import ROOT, interrupted, start
 from tests.cluster.processes import PATIENCE_S, eventually, named, state_of
 from tests.cluster.searches import compiled_only
 from tests.games.broken_games import ENDLESS_WHEN_COMPILED, write_take
@@ -155,13 +155,9 @@ def test_a_rule_that_never_ends_can_be_interrupted(
     arguments: tuple[str, ...], number: signal.Signals, tmp_path: Path
 ) -> None:
     path = write_take(tmp_path, *ENDLESS_WHEN_COMPILED)
-    with start(*(path if word == "GAME" else word for word in arguments), PYTHONUNBUFFERED="1") as process:
-        assert process.stderr is not None
-        while process.stderr.readline() != "0\n":
-            assert process.poll() is None
-        process.send_signal(number)
-        _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130
+    command = start(*(path if word == "GAME" else word for word in arguments), PYTHONUNBUFFERED="1")
+    status, _, err = interrupted(command, "0\n", number)
+    assert status == 130
     assert err.endswith("banyan: interrupted; after 1.5 s ended without a result\n")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import subprocess
 from collections.abc import Iterator
 from itertools import takewhile
@@ -14,6 +13,7 @@ import httpx
 import pytest
 
 from cluster.system.processes import marked
+from tests.cluster.command import interrupted
 from tests.cluster.processes import eventually
 from tests.cluster.searches import compiled_only
 from tests.cluster.service_process import Server
@@ -21,11 +21,10 @@ from tests.cluster.strangers import (
     BIN,
     MARK,
     PlainCluster,
-    banyan,
+    Stranger,
     clean_environment,
     installed,
     plain_cluster,
-    start,
 )
 from tests.test_documents import command_lines
 
@@ -33,7 +32,7 @@ pytestmark = [
     compiled_only,
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds Ray's processes by /proc"),
 ]
-SEARCH = ("search", "gomoku", "--moves", "f6 g7", "--json")
+SEARCH = ("search", "gomoku", "--moves", "f6 g7")
 TOKEN = "0123456789abcdef0123456789abcdef"
 
 
@@ -47,12 +46,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainCluster]:
 
 @pytest.mark.slow
 def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_machine_dies(
-    cluster: PlainCluster, tmp_path: Path
+    cluster: PlainCluster, stranger: Stranger
 ) -> None:
-    environment = clean_environment(tmp_path / "home")
     budget = (*SEARCH, "--simulations", "4000000")
     there = (*budget, "--address", cluster.address, "--workers", "1..2")
-    with start(*there, cwd=tmp_path, environment=environment) as process:
+    with stranger.start(*there, "--json") as process:
         assert process.stderr is not None
         errors = []
         for line in process.stderr:
@@ -64,36 +62,27 @@ def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_ma
     assert process.returncode == 0, "".join(errors) + rest
     found = json.loads(out)
     assert found["executor"] == "ray"
-    status, out, err = banyan(*budget, "--executor", "inline", cwd=tmp_path, environment=environment)
-    assert status == 0, err
-    assert found["digest"] == json.loads(out)["digest"]
+    assert found["digest"] == stranger.answer(*budget, "--executor", "inline")["digest"]
 
 
 @pytest.mark.slow
 def test_a_setting_for_tokens_does_no_harm_where_the_cluster_asks_for_none(
     cluster: PlainCluster, tmp_path: Path
 ) -> None:
-    environment = clean_environment(tmp_path / "home", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN)
-    status, out, err = banyan(
-        *(*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1"),
-        cwd=tmp_path,
-        environment=environment,
-    )
-    assert status == 0, err
-    assert json.loads(out)["executor"] == "ray"
+    stranger = Stranger(tmp_path, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN)
+    there = ("--address", cluster.address, "--workers", "1")
+    assert stranger.answer(*SEARCH, "--simulations", "20000", *there)["executor"] == "ray"
 
 
 @pytest.mark.slow
 def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go_on(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home", RAY_gcs_rpc_server_reconnect_timeout_s="3")
-    with plain_cluster(environment) as cluster:
+    stranger = Stranger(tmp_path, RAY_gcs_rpc_server_reconnect_timeout_s="3")
+    with plain_cluster(stranger.environment) as cluster:
         search = ("search", "gomoku", "--simulations", "60000000", "--checkpoint", "kept.ckpt")
         there = (*search, "--address", cluster.address, "--workers", "1")
-        with start(*there, cwd=tmp_path, environment=environment) as process:
+        with stranger.start(*there) as process:
             assert process.stderr is not None
-            for line in process.stderr:
-                if "simulations" in line:
-                    break
+            assert any("simulations" in line for line in process.stderr)
             cluster.end()
             out, err = process.communicate(timeout=100)
     line = err.strip().splitlines()[-1]
@@ -101,29 +90,23 @@ def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go
     assert line.startswith(f"banyan: error: the search failed: the cluster at {cluster.address} is gone")
     assert "simulations kept; to continue: banyan resume " in line
     # It goes on elsewhere.
-    with start("resume", "kept.ckpt", "--executor", "inline", cwd=tmp_path, environment=environment) as again:
-        assert again.stderr is not None
-        assert "simulations" in again.stderr.readline()
-        again.send_signal(signal.SIGINT)
-        assert again.wait(20) == 130
+    again = stranger.start("resume", "kept.ckpt", "--executor", "inline")
+    assert interrupted(again, "simulations")[0] == 130
 
 
 @pytest.mark.slow
 def test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_it_belongs(
     tmp_path: Path,
 ) -> None:
-    homes = {name: tmp_path / name for name in ("right", "wrong", "none")}
-    environments = {name: clean_environment(home) for name, home in homes.items()}
-    for name, token in (("right", TOKEN), ("wrong", TOKEN[::-1])):
-        (homes[name] / ".ray").mkdir()
-        (homes[name] / ".ray" / "auth_token").write_text(token)
-    with plain_cluster(environments["right"] | {"RAY_AUTH_MODE": "token"}) as cluster:
+    right, wrong, none = (Stranger(tmp_path / name) for name in ("right", "wrong", "none"))
+    for stranger, token in ((right, TOKEN), (wrong, TOKEN[::-1])):
+        (stranger.folder / "home" / ".ray").mkdir()
+        (stranger.folder / "home" / ".ray" / "auth_token").write_text(token)
+    with plain_cluster(right.environment | {"RAY_AUTH_MODE": "token"}) as cluster:
         search = (*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1")
-        status, out, err = banyan(*search, cwd=tmp_path, environment=environments["right"])
-        assert status == 0, err
-        assert json.loads(out)["executor"] == "ray"
-        for name, said in (("wrong", "does not accept the token"), ("none", "asks for a token")):
-            status, out, err = banyan(*search, cwd=tmp_path, environment=environments[name])
+        assert right.answer(*search)["executor"] == "ray"
+        for stranger, said in ((wrong, "does not accept the token"), (none, "asks for a token")):
+            status, out, err = stranger.banyan(*search)
             assert (status, out) == (2, "")
             assert err.startswith(f"banyan: error: --address: '{cluster.address}' is not accepted")
             assert said in err
@@ -136,10 +119,10 @@ def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_
     site = installed(tmp_path / "site")
     with (site / "search" / "plan.py").open("a") as file:
         file.write("# Of another version.\n")
-    environment = clean_environment(tmp_path / "home")
-    with plain_cluster(environment | {"PYTHONPATH": str(site)}) as cluster:
+    stranger = Stranger(tmp_path)
+    with plain_cluster(stranger.environment | {"PYTHONPATH": str(site)}) as cluster:
         search = (*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1")
-        status, out, err = banyan(*search, cwd=tmp_path, environment=environment)
+        status, out, err = stranger.banyan(*search)
     assert (status, out) == (1, "")
     line = err.strip().splitlines()[-1]
     assert line.startswith("banyan: error: the search failed: a worker runs another code of games and search")
@@ -149,7 +132,9 @@ def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_
 @pytest.mark.slow
 def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
     """Their commands as they are printed, with other ports and less time; test_prometheus has Prometheus."""
-    cluster = PlainCluster(clean_environment(tmp_path / "home"))
+    stranger = Stranger(tmp_path)
+    cluster = PlainCluster(stranger.environment)
+    stranger.environment = cluster._environment
     changes = {
         "127.0.0.1:6379": cluster.address,
         "--head": f"--head --port={cluster.port}",
@@ -173,7 +158,7 @@ def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
                         ready = f"{server.url}/readyz"
                         eventually(lambda ready=ready: httpx.get(ready).is_success, "no worker has come")
                 case ["banyan", *rest]:
-                    status, out, err = banyan(*rest, cwd=tmp_path, environment=cluster._environment)
+                    status, out, err = stranger.banyan(*rest)
                     assert status == 0, err
                     seen.append(out)
     finally:

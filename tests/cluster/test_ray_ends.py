@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -21,7 +20,7 @@ from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.processes import eventually, named
 from tests.cluster.searches import alone, compiled_only, search_on
-from tests.cluster.strangers import banyan, clean_environment, start
+from tests.cluster.strangers import Stranger
 from tests.cluster.test_ray_executor import Once, request_for
 
 pytestmark = [
@@ -74,21 +73,18 @@ def test_a_search_goes_on_when_one_of_rays_processes_is_killed(
     assert told[1:] == ["Ray is there again"]
 
 
-def test_a_command_says_that_ray_has_ended_and_goes_on(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home")
+def test_a_command_says_that_ray_has_ended_and_goes_on(stranger: Stranger) -> None:
     players = ("uct:simulations=20000", "uct:simulations=15000")
-    match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1", "--json")
-    with start(*match, cwd=tmp_path, environment=environment) as process:
+    match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1")
+    with stranger.start(*match, "--json") as process:
         eventually(lambda: named("ray::Banyan", process.pid), within_s=100)
         for pid in named("/raylet/raylet", process.pid):
             os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=150)
     assert process.returncode == 0, err
-    status, expected, _ = banyan(*match, "--executor", "inline", cwd=tmp_path, environment=environment)
-    assert status == 0
-    found, alone = json.loads(out), json.loads(expected)
+    found, expected = json.loads(out), stranger.answer(*match, "--executor", "inline")
     for name in ("games", "a_results", "first_player", "pairs"):
-        assert found[name] == alone[name]
+        assert found[name] == expected[name]
     assert "the local Ray has ended" in err
 
 
@@ -157,11 +153,9 @@ def test_a_cluster_that_has_been_silent_for_long_is_tried_once_and_one_that_was_
         assert len(tries) == more
 
 
-def test_a_search_that_could_not_start_leaves_no_checkpoint(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home", BANYAN_TEST="1")
+def test_a_search_that_could_not_start_leaves_no_checkpoint(stranger: Stranger) -> None:
     search = ("search", "tictactoe", "--simulations", "1000", "--checkpoint", "a.ckpt")
-    status, _, err = banyan(*search, "--address", "127.0.0.1:1", cwd=tmp_path, environment=environment)
+    status, _, err = stranger.banyan(*search, "--address", "127.0.0.1:1")
     assert status == 2, err
-    assert not (tmp_path / "a.ckpt").exists()
-    status, _, err = banyan(*search, cwd=tmp_path, environment=environment)
-    assert status == 0, err
+    assert not (stranger.folder / "a.ckpt").exists()
+    stranger.answer(*search)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, banyan, on_terminal, start
+from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, on_terminal, start
 
 GAME = """
 import os, subprocess, sys, threading, time
@@ -204,12 +204,8 @@ def test_slow_rules_in_python_can_be_interrupted(
 ) -> None:
     path = tmp_path / "slow.py"
     path.write_text(GAME + SLOW)
-    with start(*(word.replace("GAME", str(path)) for word in arguments), "--json") as process:
-        assert process.stderr is not None
-        while "slow" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(number)
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in err) == (130, False)
+    command = start(*(word.replace("GAME", str(path)) for word in arguments), "--json")
+    status, out, err = interrupted(command, "slow", number)
+    assert (status, "Traceback" in err) == (130, False)
     if result:
         json.loads(out)

@@ -20,6 +20,7 @@ from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.problems import WALK
 from tests.cluster.searches import alone, compiled_only, search_on
+from tests.search.test_evaluator import HASHED
 
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
@@ -128,17 +129,9 @@ def test_a_search_that_lasts_runs_in_threads_unless_they_do_not_help(tmp_path: P
 
 
 @compiled_only
-def test_an_evaluator_is_refused_by_name(tmp_path: Path) -> None:
-    net = tmp_path / "net.py"
-    net.write_text(
-        "class Net:\n"
-        "    def __init__(self, game):\n"
-        "        pass\n"
-        "    def evaluate(self, states):\n"
-        "        return [0.0] * len(states), None\n"
-    )
+def test_an_evaluator_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match=r"executor.*the evaluator is plain Python"):
-        banyan.search("tictactoe", evaluator=str(net), strategy="leaf", simulations=100, executor="threads")
+        banyan.search("tictactoe", evaluator=HASHED, strategy="leaf", simulations=100, executor="threads")
 
 
 def test_what_threads_cannot_have_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import signal
 import subprocess
 import termios
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, banyan, start
+from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, start
 from tests.cluster.service_process import Server
 
 TOKEN = "a-token-of-sixteen-letters"
@@ -122,12 +121,6 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_search_and_prints_its_best_answer(place: tuple[str, ...]) -> None:
-    with start("search", "gomoku:size=5", "--seconds", "60", *place) as process:
-        assert process.stderr is not None
-        # The first line of progress: it searches.
-        line = process.stderr.readline()
-        assert "simulations" in line
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-    assert process.returncode == 130
+    status, out, _ = interrupted(start("search", "gomoku:size=5", "--seconds", "600", *place), "simulations")
+    assert status == 130
     assert "best move" in out and "stopped by   cancelled" in out
