@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from types import SimpleNamespace
 from typing import Any
@@ -27,12 +27,7 @@ MOST, OF_ONE = 40, 30
 HALF_A_HEADER = b"GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 STREAM = "GET /api/v1/searches/{}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PROBES = ("/healthz", "/readyz")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data"), "--max-connections", str(MOST)) as server:
-        yield server
+SERVER = ("--max-connections", str(MOST))
 
 
 def connected(stack: ExitStack, server: Server, sent: bytes) -> socket.socket:

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,12 +35,7 @@ from tests.search.test_ask_tell import HASHED, Caller
 
 ASKED: dict[str, Any] = {"game": "tictactoe", "strategy": "leaf", "simulations": 200, "lanes": 8, "seed": 3}
 EXTERNAL = ASKED | {"evaluator": "external"}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data"), "--max-running", "8") as server:
-        yield server
+SERVER = ("--max-running", "8")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from typing import Any
@@ -27,12 +26,6 @@ from tests.cluster.service_process import Server
 THREE = "morris:variant=three"
 MILL = ["a1", "c3", "b1", "b3"]
 """At three men's morris the first player closes a mill with c1, and wins."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data")) as found:
-        yield found
 
 
 def asked(server: Server, game: str, **body: Any) -> httpx.Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.cluster.service_process import Server
 pytestmark = pytest.mark.slow
 
 ENDLESS = 50_000_000
+SERVER = ("--allow-games", "openspiel:*") if find_spec("pyspiel") else ()
 
 
 def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) -> None:

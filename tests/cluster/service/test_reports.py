@@ -31,19 +31,13 @@ ROWS: list[dict[str, Any]] = [
 ]
 STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
 PATIENCE_S = 120.0
+SERVER = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
 
 
 def write(path: Path, value: object, modified: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     os.utime(path, (modified, modified))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
-    with Server(tmp_path_factory.mktemp("data"), *options) as server:
-        yield server
 
 
 @pytest.fixture

@@ -26,13 +26,7 @@ from tests.cluster.service_process import Server
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "seconds": 60, "lanes": 3}
 """Nothing waits for its end."""
-LIMITS = ("--max-running", "2", "--max-waiting", "3", "--max-simulations", "1000000", "--max-memory", "512")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data"), *LIMITS) as server:
-        yield server
+SERVER = ("--max-running", "2", "--max-waiting", "3", "--max-simulations", "1000000", "--max-memory", "512")
 
 
 @pytest.fixture
