@@ -23,6 +23,7 @@ from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, banyan
 from tests.cluster.processes import eventually
 from tests.cluster.searches import alone, compiled_only, search_on
+from tests.cluster.test_ray_executor import Once, Signalled
 from tests.search.test_async_evaluator import WAITING, most_of
 from tests.search.test_evaluator import BODY, HASHED
 
@@ -92,15 +93,9 @@ def test_workers_in_another_folder_find_what_lies_beside_the_file(
 def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> None:
     request = request_of(HASHED, simulations=20_000)
     two_workers.use(2)
-    killed: list[int] = []
-
-    def kill(session: Session) -> None:
-        if not killed and session.search.strategy.absorbed >= 200:
-            killed.append(two_workers.worker_pids()[0])
-            os.kill(killed[0], signal.SIGKILL)
-
+    kill = Once(0.2, Signalled(signal.SIGKILL, 0))
     result, _ = search_on(two_workers, request, kill)
-    assert killed
+    assert kill.done
     assert result.jobs_retried > 0
     assert result.simulations == 20_000
     assert result.digest == alone(request).digest
@@ -140,15 +135,9 @@ def test_workers_and_concurrency_change_no_digest_of_jobs_that_are_awaited(
 @compiled_only
 def test_jobs_that_a_killed_worker_awaits_are_run_again(two_workers: RayExecutor) -> None:
     two_workers.use(2)
-    killed: list[int] = []
-
-    def kill(session: Session) -> None:
-        if not killed and session.search.strategy.absorbed >= 100:
-            killed.append(two_workers.worker_pids()[0])
-            os.kill(killed[0], signal.SIGKILL)
-
+    kill = Once(0.2, Signalled(signal.SIGKILL, 0))
     result, _ = search_on(two_workers, awaiting(600, wait_ms=20), kill)
-    assert killed
+    assert kill.done
     # How many it awaited when it was killed depends on how busy the machine is.
     assert 1 < result.jobs_retried <= 64
     assert result.digest == awaited_digest(600)

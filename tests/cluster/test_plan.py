@@ -179,3 +179,16 @@ def test_a_long_episode_says_how_far_it_is() -> None:
         worker._stepped(3, 6, 36.0)
     assert lines[0] == "episode 3: step 4, return so far 28"
     assert lines[1].startswith("episode 3: step 6, return so far 36, 0.75 steps/s, at most 5.")
+
+
+@compiled_only
+@pytest.mark.parametrize("stickiness", ["0.0", "0.25"])
+def test_an_emulator_is_planned_alike_on_workers(stickiness: str) -> None:
+    pytest.importorskip("ale_py", reason="ale-py is not installed")
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    options: dict[str, Any] = {"episodes": 2, "simulations": 12, "steps": 3, "playout_plies": 4, "lanes": 3}
+    spec = f"gym:ALE/Breakout-v5(repeat_action_probability={stickiness})"
+    one = banyan.plan(spec, executor="inline", **options)
+    assert one.digest == banyan.plan(spec, executor="inline", **options).digest
+    assert one.digest == banyan.plan(spec, executor="ray", workers=2, **options).digest
+    assert not one.clairvoyant

@@ -225,7 +225,6 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "statuses": len(seen.statuses),
         "status_p50_s": round(calm[len(calm) // 2], 4) if calm else None,
         "status_p99_s": round(calm[int(0.99 * len(calm))], 4) if calm else None,
-        "status_p99_s_by_minute": p99_by_minute(seen),
         "status_max_s": round(calm[-1], 4) if calm else None,
         "workers_busy": busy_shares(seen, options),
         "memory_mb": [
@@ -238,15 +237,6 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "server_restarts": metric(metrics, "server_restarts_total"),
         "killed": options.kill,
     }
-
-
-def p99_by_minute(seen: Seen) -> list[float]:
-    """Of status requests."""
-    began_s = min((at for at, _ in seen.statuses), default=0.0)
-    minutes: dict[int, list[float]] = {}
-    for at, took in seen.statuses:
-        minutes.setdefault(int((at - began_s) / 60), []).append(took)
-    return [round(sorted(took)[int(0.99 * len(took))], 4) for _, took in sorted(minutes.items())]
 
 
 def busy_shares(seen: Seen, options: argparse.Namespace) -> list[float]:
