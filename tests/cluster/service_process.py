@@ -112,3 +112,9 @@ def refused(*options: str) -> tuple[int, Sequence[str]]:
         [*BANYAN, "serve", *options], cwd=ROOT, capture_output=True, text=True, timeout=START_S, check=False
     )
     return done.returncode, done.stderr.splitlines()
+
+
+def searching(client: Client, search_id: str, simulations: int = 0) -> None:
+    """Wait until a search has made more simulations than these."""
+    progress = (event.data for event in client.events(search_id) if event.name == "progress")
+    assert any(each["simulations"] > simulations for each in progress), "it ended before"

@@ -140,11 +140,11 @@ def test_tables_are_whole_in_a_pipe_however_narrow_a_terminal_is_said_to_be(comm
 
 
 def test_progress_goes_to_standard_error_alone() -> None:
-    status, out, err = banyan("search", "gomoku:size=9", *INLINE, "--seconds", "2.2", "--json")
+    status, out, err = banyan("search", "gomoku:size=9", *INLINE, "--seconds", "3.3", "--json")
     assert status == 0
     assert json.loads(out)["stopped_by"] == "seconds"
     lines = [line for line in err.splitlines() if "simulations" in line]
-    assert len(lines) == 2
+    assert 1 <= len(lines) <= 3
     assert all(line.startswith("banyan: ") for line in lines)
 
 

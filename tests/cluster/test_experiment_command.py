@@ -58,8 +58,8 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(tmp_path: Path, here: He
     asked = ("experiment", *tables, "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
     status, out, err = banyan(*asked, "--workers", "2", "--out", str(tmp_path / "ray"))
     assert status == 0, err
-    again = here.text(*asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
-    first, second = json.loads(out), json.loads(again)
+    first = json.loads(out)
+    second = here.json(*asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
     assert [row["figures"] for table in first for row in table["rows"]] == [
         row["figures"] for table in second for row in table["rows"]
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.strategies.subtree import GrowingTree, SubtreeStrategy
 from search.tree.arena import ROOT, UNPROVEN
-from tests.cluster import command
+from tests.cluster.command import Here
 from tests.cluster.searches import compiled_only, search_on
 from tests.search.common import nodes_of
 from tests.search.naive import Node
@@ -207,16 +206,13 @@ def test_where_it_cannot_run_the_error_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_its_throughput_is_measured_beside_searches_that_share_nothing() -> None:
+def test_its_throughput_is_measured_beside_searches_that_share_nothing(here: Here) -> None:
     asked = ("speedup", "gomoku:size=9", "--strategies", "subtree", "--simulations", "300000")
-    status, output, errors = command.banyan(*asked, "--executor", "threads", "--repeats", "1", "--json")
-    assert status == 0, errors
-    rows = json.loads(output)
+    rows = here.json(*asked, "--executor", "threads", "--repeats", "1")
     assert [row["workers"] for row in rows] == [1, 2]
     assert rows[0]["digest"] == rows[1]["digest"]
     assert all(0.02 < row["of_ceiling"] < 30 for row in rows)
-    status, _, errors = command.banyan(*asked)
-    assert (status, "on Ray" in errors) == (2, True)
+    assert "on Ray" in here.refusal(*asked)
 
 
 def test_what_is_postponed_is_in_no_tree_at_the_end() -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +23,7 @@ from tests.cluster.command import ROOT
 from tests.cluster.processes import eventually, state_of
 from tests.cluster.searches import alone, compiled_only
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service_process import Server, refused
+from tests.cluster.service_process import Server, refused, searching
 
 BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 3, "seed": 1},
@@ -50,14 +49,9 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
         # Somebody follows the first one throughout, and asks again as clients do.
         follower = threading.Thread(target=follow)
         follower.start()
-        seen = 0
-        for event in client.events(ids[1]):
-            seen += event.name == "progress" and event.data["simulations"] > 20_000
-            if seen:
-                break
-        while not any(file.suffix == ".npz" for file in (tmp_path / "checkpoints").iterdir()):
-            assert client.get(ids[1])["state"] == "running"
-            time.sleep(0.01)
+        searching(client, ids[1], 20_000)
+        eventually(lambda: [*(tmp_path / "checkpoints").glob("*.npz")])
+        assert client.get(ids[1])["state"] == "running"
         server.kill()
         port = server.port
     with Server(tmp_path, *OPTIONS, port=port) as server:
@@ -84,9 +78,7 @@ def test_a_server_that_is_told_to_end_keeps_what_runs(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-running", "1") as server:
         client = server.client()
         ids = [client.submit(body)["id"] for body in (BODIES[0] | {"simulations": 600_000}, BODIES[3])]
-        for event in client.events(ids[0]):
-            if event.name == "progress" and event.data["simulations"] > 0:
-                break
+        searching(client, ids[0])
         assert server.end(signal.SIGTERM) == 0
         assert "error" not in "".join(server.lines)
     assert [file.stem for file in (tmp_path / "checkpoints").iterdir()] == [ids[0]]
@@ -101,9 +93,7 @@ def test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on
     with Server(tmp_path, "--max-running", "1") as server:
         client = server.client()
         ids = [client.submit(BODIES[0] | {"simulations": 10**9})["id"] for _ in range(2)]
-        for event in client.events(ids[0]):
-            if event.name == "progress":
-                break
+        searching(client, ids[0])
         client.cancel(ids[0])
         server.kill()
     with Server(tmp_path, "--max-running", "2") as server:
@@ -154,8 +144,7 @@ def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     with Server(tmp_path / "data", environment=environment) as server, ThreadPoolExecutor() as threads:
         asked = threads.submit(httpx.post, f"{server.url}/api/v1/games/thud/moves", json={}, timeout=60)
-        while not [*tmp_path.glob("kernels/*/*thud*.nbi")]:
-            time.sleep(0.05)
+        eventually(lambda: [*tmp_path.glob("kernels/*/*thud*.nbi")])
         assert server.end() == 0
         answer = asked.result()
     assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
@@ -181,9 +170,7 @@ def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path
     with Server(tmp_path / "data", *options, environment=environment, program=program) as server:
         client = server.client()
         others = [client.submit(INNOCENT | {"seed": seed})["id"] for seed in (1, 2)]
-        for event in client.events(others[1]):
-            if event.name == "progress" and event.data["simulations"] > 0:
-                break
+        searching(client, others[1])
         guilty = client.submit({"game": "trap", "simulations": 100, "lanes": 1})["id"]
         search = client.wait(guilty)
         assert search["state"] == "failed"

@@ -24,7 +24,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import eventually, named
 from tests.cluster.prometheus import free_port
 from tests.cluster.searches import alone
-from tests.cluster.service_process import Server
+from tests.cluster.service_process import Server, searching
 
 pytestmark = pytest.mark.slow
 
@@ -52,9 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def begin(client: Client) -> list[str]:
     """Ask for all searches; returns when the first of them has done something."""
     ids = [client.submit(body)["id"] for body in BODIES]
-    for event in client.events(ids[0]):
-        if event.name == "progress" and event.data["simulations"] > 0:
-            break
+    searching(client, ids[0])
     return ids
 
 

@@ -21,7 +21,7 @@ from search.request import SearchRequest
 from search.run_inline import run
 from tests.cluster.processes import eventually
 from tests.cluster.searches import alone, unchanged
-from tests.cluster.service_process import Server
+from tests.cluster.service_process import Server, searching
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "seconds": 60, "lanes": 3}
@@ -43,10 +43,8 @@ def client(server: Server) -> Iterator[Client]:
 def started(client: Client, body: dict[str, Any]) -> str:
     """The id of a search that has begun to search."""
     search_id = str(client.submit(body)["id"])
-    for event in client.events(search_id):
-        if event.name == "progress" and event.data["simulations"] > 0:
-            return search_id
-    raise AssertionError("it ended before it began")
+    searching(client, search_id)
+    return search_id
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
