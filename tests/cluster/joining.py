@@ -99,7 +99,6 @@ class Machines:
     def __call__(self, session: Session) -> None:
         seen, workers = self.seen, session.executor.workers
         jobs = session.search.plan
-        assert jobs is not None
         share = session.search.strategy.absorbed / jobs.jobs
         if share > 0.02 and self.machine is None:
             # The search waits meanwhile, however long it takes.

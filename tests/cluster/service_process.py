@@ -97,7 +97,6 @@ class Server:
         self._reader.join(END_S)
         for client in self._clients:
             client.close()
-        assert self.process.stderr is not None
         self.process.stderr.close()
         return status
 

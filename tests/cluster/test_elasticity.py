@@ -82,7 +82,6 @@ def test_a_machine_that_joins_gets_workers_and_one_that_leaves_keeps_its_slot_fo
     assert machines.states == ["idle", "starting", "starting"]
     machines.ready()
     process = machines.slots.all[1].process
-    assert process is not None
     process.bundles["call"] = Bundle([task_of(GrowJob(7, lane=3, sizes=(10,)))])
     assert machines.leave(1) == [JobLost(7, "ActorDiedError")]
     machines.look()
@@ -178,7 +177,6 @@ def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wai
     machines.ready()
     assert (machines.states, machines.asked) == (["idle"] * 4, [4])
     busy = machines.slots.all[3].process
-    assert busy is not None
     busy.bundles["call"] = Bundle([task_of(GrowJob(0, lane=0, sizes=(10,)))])
     machines.slots.all[3].status.become(WorkerState.BUSY)
     for _ in range(10):

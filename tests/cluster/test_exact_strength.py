@@ -128,11 +128,9 @@ def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None
     curve = {100: 0.4, 200: 0.2, 400: 0.1, 800: 0.05}
     *sequential, row = invented(curve, cell, curve[200])
     assert [each.loss.value for each in sequential] == pytest.approx([*curve.values()], rel=0.1)
-    assert row.strength is not None
     assert row.strength.value == pytest.approx(2.0)
     # The two lose in the same positions, so that the interval has no width at all.
     assert row.strength.interval == pytest.approx((2.0, 2.0))
-    assert row.beside_total is not None
     assert row.beside_total.value == pytest.approx(row.loss.value - sequential[2].loss.value)
     assert row.kept.value == pytest.approx(1 - row.loss.value)
 
@@ -140,7 +138,6 @@ def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None
 def test_beyond_the_curve_there_is_no_figure() -> None:
     cell = Cell(Spec("tree", {}), 4, 100, 400)
     row = invented({100: 0.4, 400: 0.1, 800: 0.05}, cell, 0.6)[-1]
-    assert row.strength is not None
     assert row.strength.value == 0
 
 

@@ -136,7 +136,6 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     assert "nobody" in by_name["a player that there is not"].failure
     assert by_name["a power"].outcome == AGREES
     measurement = by_name["what moves take"].measured
-    assert measurement is not None
     assert measurement.estimates["simulations, mean"].value == 20
     assert by_name["what moves take"].outcome == "not comparable"
     json.dumps(result.to_json(), allow_nan=False)
@@ -235,7 +234,6 @@ def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
     """In tic-tac-toe 9, then 8, 7 and so on: odd numbers are the first player's; long games weigh more."""
     row = 'name = "r"\nmeasure = "branching"\ngame = "tictactoe"\na = "random"\ngames = 20\nours = true'
     (verdict,) = measured(tmp_path, table=read("999/2", f'title = "t"\n[[rows]]\n{row}', "")).verdicts
-    assert verdict.measured is not None
     both, first, second = verdict.measured.histogram.values()
     assert both[9] == both[5] == 20 > both[1] > 0
     assert (set(first), set(second)) == ({9, 7, 5, 3, 1}, {8, 6, 4, 2})

@@ -359,7 +359,6 @@ def test_ctrl_c_ends_a_search_and_raises(stranger: Stranger) -> None:
         '    print("interrupted", running.result().stopped_by, threading.active_count())\n'
     )
     with stranger.start("-c", text, command=(sys.executable,)) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)

@@ -178,7 +178,6 @@ def test_a_rule_that_never_ends_on_workers_can_be_interrupted(tmp_path: Path) ->
 
 def test_children_of_children_are_found_and_ended() -> None:
     with subprocess.Popen(["bash", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
         grandchild = int(child.stdout.readline())
         assert {child.pid, grandchild} <= descendants()
         kill({child.pid, grandchild})

@@ -343,7 +343,6 @@ def test_ctrl_c_offers_the_record() -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write("b2\n")
         process.stdin.flush()

@@ -59,7 +59,6 @@ class Once:
 
     def __call__(self, session: Session) -> None:
         plan = session.search.plan
-        assert plan is not None
         if not self.done and session.search.strategy.absorbed >= self.share * plan.jobs:
             self.done = True
             self.act(session)

@@ -73,7 +73,6 @@ def test_one_process_at_a_time_has_a_checkpoint(here: Here, kept: Path, tmp_path
     link = tmp_path / "link.ckpt"
     link.symlink_to(kept)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         for arguments in (("resume", str(kept)), ("resume", str(link)), (*SMALL, "--checkpoint", str(kept))):
             err = here.refusal(*arguments, *INLINE)

@@ -158,7 +158,6 @@ def test_what_a_program_took_that_is_not_ours_is_others() -> None:
     watch, since = Losses(), time.monotonic()
     # Its parent ends at once, so that it is nobody's child here; its output ends with it.
     with subprocess.Popen(["sh", "-c", f"{sys.executable} -c '{BURN}' &"], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
         assert parent.stdout.read() == b""
     others = watch.others()
     machine_s = (time.monotonic() - since) * (os.cpu_count() or 1)

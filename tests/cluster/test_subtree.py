@@ -240,7 +240,6 @@ def test_jobs_are_short_where_little_is_known() -> None:
     job = strategy.next_stretch(1, 2_000, 1.0)
     result = job.run()
     assert result.simulations == 125 * 16 or result.simulations <= 2_000
-    assert strategy.shared is not None
     assert result.simulations / SIMULATIONS < result.played <= result.simulations
     assert not strategy.shared.jobs.taken.any()
     assert not np.any(strategy.shared.jobs.tally[1:] < 0)

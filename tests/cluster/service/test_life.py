@@ -253,7 +253,6 @@ class Supervised:
 
     def server(self) -> tuple[int, int, int]:
         """What the next one that begins says: its process, how many died before, an orphan of its own."""
-        assert self.process.stdout is not None
         word, *numbers = self.process.stdout.readline().split()
         assert word == "server"
         pid, restarts, orphan = map(int, numbers)

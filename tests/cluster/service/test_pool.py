@@ -126,7 +126,6 @@ def test_lost_jobs_and_a_lost_executor_change_no_answer(tmp_path: Path) -> None:
     pool = run_all([run_of(tmp_path, request, watcher) for watcher in watchers], Losing)
     assert pool.renewals == 1
     for watcher in watchers:
-        assert watcher.result is not None
         assert watcher.result.jobs_retried > 0
         assert unchanged(watcher.result) == unchanged(alone(request))
 
