@@ -370,23 +370,6 @@ def test_a_program_may_forget_its_search(tmp_path: Path) -> None:
     assert (status, out, err) == (0, "over\n", "")
 
 
-@pytest.mark.slow
-def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None:
-    """From another folder, with no settings of ours."""
-    text = (
-        "import banyan\n"
-        'asked = {"moves": "f6 g7", "simulations": 60_000, "lanes": 4, "executor": "ray", "workers": 2}\n'
-        'with banyan.start("gomoku", **asked) as running:\n'
-        "    shown = [progress.executor for progress in running]\n"
-        "print(running.result().digest, running.result().workers, set(shown))\n"
-    )
-    status, out, err = program(text, tmp_path / "folder")
-    assert status == 0, err
-    asked = ("search", "gomoku", "--moves", "f6 g7", "--simulations", "60000", "--lanes", "4")
-    told = Stranger(tmp_path).answer(*asked, "--executor", "inline")
-    assert out.split(maxsplit=2) == [told["digest"], "2", "{'ray'}\n"]
-
-
 def test_a_long_way_to_ray_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

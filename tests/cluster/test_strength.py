@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.lab.predict.costs import Costs
 from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames, GamesResult
 from cluster.lab.strength.plots import plot_games
@@ -22,13 +21,11 @@ from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
 from cluster.matches.standing import Standing
 from cluster.report.machine import provenance
-from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone
-from cluster.runtime.tasks import Executor, JobDone, JobLost
+from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import Here, start
 from tests.cluster.processes import eventually
-from tests.cluster.searches import compiled_only
 from tests.cluster.test_match import CONTEXT, record_of
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -255,48 +252,21 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
 
 
 @pytest.mark.slow
-@compiled_only
-def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, answer = measured
-    plan = ByGames(searches_of(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), (8,), pairs=4)))
-    executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
-    try:
-        on_ray = play(plan, executor, tmp_path)
-    finally:
-        executor.close()
-    assert kept(tmp_path, 4) == kept(folder, 4)
-    assert figures(on_ray.to_json()) == figures(answer)
-
-
-def play(plan: ByGames, executor: Executor, folder: Path) -> GamesResult:
-    with ExitStack() as stack:
-        tournament = plan.open(stack, folder)
-        executor.open(None)
-        drive(Jobset(tournament), executor)
-    return plan.result()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_measurement_that_was_broken_off_goes_on(
-    number: signal.Signals,
-    measured: tuple[Path, dict[str, Any]],
-    tmp_path: Path,
-    here: Here,
+    measured: tuple[Path, dict[str, Any]], tmp_path: Path, here: Here
 ) -> None:
     folder, answer = measured
     arguments = (*SMALL, *INLINE, "--out", str(tmp_path))
     with start(*arguments, "--json", "--pairs", "2000") as process:
         try:
             eventually(lambda: min(sizes(tmp_path), default=0) >= LONG)
-            process.send_signal(number)
+            process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
-    if number == signal.SIGINT:
-        assert process.returncode == 130, err
-        assert json.loads(out)["stopped_by"] == "cancelled"
-        assert json.loads(out)["rows"][1]["equal_total_pairs"] >= 1
+    assert process.returncode == 130, err
+    assert json.loads(out)["stopped_by"] == "cancelled"
+    assert json.loads(out)["rows"][1]["equal_total_pairs"] >= 1
     found = here.json(*arguments, "--pairs", "4")
     assert kept(tmp_path, 4) == kept(folder, 4)
     assert figures(found) == figures(answer)
