@@ -109,7 +109,7 @@ def awaiting(simulations: int = 65, **options: object) -> SearchRequest:
 
 @cache
 def awaited_digest(simulations: int) -> str:
-    return alone(replace(awaiting(simulations).digest, evaluator=HASHED))
+    return alone(replace(awaiting(simulations), evaluator=HASHED)).digest
 
 
 @compiled_only

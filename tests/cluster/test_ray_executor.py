@@ -117,7 +117,7 @@ def test_workers_killed_in_the_middle_change_nothing_but_jobs_retried(
     life = [change for change in ray_executor.log.changes if change.worker == 0]
     lost = max(i for i, change in enumerate(life) if change.after == "lost")
     assert life[lost].before in ("busy", "idle")
-    assert life[lost].reason == ray_executor.log.last_loss()
+    assert killed > 1 or life[lost].reason == ray_executor.log.last_loss()
     # Beside other programs the new worker may miss its deadline, too.
     assert any(each.reason.startswith("ActorDiedError") for each in life)
     assert life[lost + 1].after == "starting"
