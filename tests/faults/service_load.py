@@ -38,7 +38,7 @@ from cluster.system.processes import descendants
 from search.request import SearchRequest
 from tests.cluster.processes import command_of
 from tests.cluster.searches import alone
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 from tests.faults.harness import Campaign, main, memory_of, new_parser, print_fields
 
 POLL_S = 0.25

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 if TYPE_CHECKING:
     # `make test` installs no playwright, and runs no test that asks for these fixtures.

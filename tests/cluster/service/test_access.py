@@ -14,8 +14,8 @@ from cluster.client.client import Client, ServiceError
 from cluster.service.api.tokens import Tokens, read_token, read_tokens
 from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
-from tests.cluster.service_process import Server
-from tests.cluster.test_metrics import UNITS, documented
+from tests.cluster.observe.test_metrics import UNITS, documented
+from tests.cluster.service.process import Server
 
 TOKEN = "correct.horse.battery.staple"
 

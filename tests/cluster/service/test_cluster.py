@@ -26,7 +26,7 @@ from cluster.service.live import Feed, FeedEvent, Follower
 from cluster.service.store import Store
 from search.coordinator import Counters
 from tests.cluster.processes import eventually
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 SINCE_1970_S = 1.8e9
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, start
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 TOKEN = "a-token-of-sixteen-letters"
 SEARCH = ("search", "gomoku:size=5", "--moves", "c3", "--simulations", "2000", "--lanes", "3", "--seed", "5")

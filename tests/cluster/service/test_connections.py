@@ -21,7 +21,7 @@ from cluster.service.limits import Limits
 from cluster.service.live import Feed
 from cluster.service.service_figures import ServiceFigures
 from tests.cluster.processes import eventually
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 MOST, OF_ONE = 40, 30
 HALF_A_HEADER = b"GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: "

@@ -28,9 +28,9 @@ from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.processes import eventually
 from tests.cluster.searches import never
+from tests.cluster.service.process import Server
 from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
-from tests.cluster.service_process import Server
 from tests.search.test_ask_tell import HASHED, Caller
 
 ASKED: dict[str, Any] = {"game": "tictactoe", "strategy": "leaf", "simulations": 200, "lanes": 8, "seed": 3}

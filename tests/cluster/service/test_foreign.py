@@ -23,7 +23,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import named
 from tests.cluster.searches import alone
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"

@@ -26,7 +26,7 @@ from cluster.service.store import Store
 from cluster.system.processes import descendants
 from tests.cluster.processes import eventually
 from tests.cluster.searches import session_of
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 WAIT_S = 30

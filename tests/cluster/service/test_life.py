@@ -23,7 +23,7 @@ from tests.cluster.command import ROOT
 from tests.cluster.processes import eventually, state_of
 from tests.cluster.searches import alone, compiled_only
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service_process import Server, refused, searching
+from tests.cluster.service.process import Server, refused, searching
 
 BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 3, "seed": 1},

@@ -21,7 +21,7 @@ from cluster.service.request_models import MoveBody, PositionBody, SearchBody
 from games.errors import InvalidInput
 from search.players.presets import BEST
 from tests.cluster.processes import eventually
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 THREE = "morris:variant=three"
 MILL = ["a1", "c3", "b1", "b3"]

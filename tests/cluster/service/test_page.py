@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.cluster.command import Here
+from tests.cluster.lab.test_strength import INLINE, SMALL, costs_file
 from tests.cluster.service.browser import MACHINE, REPORT, Visitor
-from tests.cluster.service_process import Server
-from tests.cluster.test_strength import INLINE, SMALL, costs_file
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 

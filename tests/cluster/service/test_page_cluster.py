@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.cluster.processes import named
 from tests.cluster.service.browser import Visitor
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 

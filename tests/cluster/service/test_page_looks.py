@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.cluster.service.browser import REPORT, Visitor
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 

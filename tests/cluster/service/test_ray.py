@@ -24,7 +24,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import eventually, named
 from tests.cluster.prometheus import free_port
 from tests.cluster.searches import alone
-from tests.cluster.service_process import Server, searching
+from tests.cluster.service.process import Server, searching
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from cluster.service.request_models import SearchBody
 from cluster.service.store import FORMAT, Store
 from games.errors import InvalidInput
 from tests.cluster.processes import eventually
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 BODY: dict[str, Any] = {"game": "tictactoe", "simulations": 20, "lanes": 1}
 REQUEST = SearchBody(**BODY).model_dump()

@@ -18,7 +18,7 @@ from cluster.service.reports import MOST, ReportFiles
 from search.request import SearchRequest
 from tests.cluster.processes import eventually
 from tests.cluster.searches import alone
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -21,7 +21,7 @@ from search.request import SearchRequest
 from search.run_inline import run
 from tests.cluster.processes import eventually
 from tests.cluster.searches import alone, unchanged
-from tests.cluster.service_process import Server, searching
+from tests.cluster.service.process import Server, searching
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "seconds": 60, "lanes": 3}

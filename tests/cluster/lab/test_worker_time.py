@@ -33,7 +33,7 @@ from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
 from search.strategies import plan_search
 from search.strategies.tree import Planner
-from tests.cluster.test_simulated_executor import FREE
+from tests.cluster.lab.test_simulated_executor import FREE
 from tests.games.own_game import write_waiting
 
 ROUNDS = SearchRequest(game="tictactoe", strategy="tree", lanes=8, rounds=10, simulations=8_000_000)

@@ -24,8 +24,8 @@ from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, 
 from cluster.runtime.workers import exactly
 from cluster.system.processes import waited_s
 from search.request import SearchRequest
+from tests.cluster.lab.test_simulated_executor import FREE, run
 from tests.cluster.searches import search_on
-from tests.cluster.test_simulated_executor import FREE, run
 
 EVERY_CHANGE = [(before, after) for before in WorkerState for after in WorkerState if before is not after]
 

@@ -16,7 +16,7 @@ from cluster.system.processes import marked
 from tests.cluster.command import interrupted
 from tests.cluster.processes import eventually
 from tests.cluster.searches import compiled_only
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 from tests.cluster.strangers import (
     BIN,
     MARK,

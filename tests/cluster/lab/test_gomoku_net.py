@@ -13,7 +13,7 @@ from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.kernel.evaluation import asked
 from tests.search.common import position
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NET = str(ROOT / "cluster" / "lab" / "networks" / "gomoku_net.py")
 
 

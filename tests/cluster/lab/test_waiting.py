@@ -18,8 +18,8 @@ from cluster.lab.predict.steps import Ran, cpu_seconds
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.speedup import default_lanes
 from search.request import SearchRequest
+from tests.cluster.lab.test_simulated_executor import FREE, run
 from tests.cluster.searches import compiled_only, search_on
-from tests.cluster.test_simulated_executor import FREE, run
 from tests.games.own_game import write_waiting
 
 pytestmark = pytest.mark.slow

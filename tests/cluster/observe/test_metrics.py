@@ -24,7 +24,7 @@ from search.result import STOPPED_BY
 from tests.cluster.prometheus import promtool
 from tests.cluster.searches import session_on
 
-METRICS = Path(__file__).parents[2] / "cluster" / "observe" / "METRICS.md"
+METRICS = Path(__file__).parents[3] / "cluster" / "observe" / "METRICS.md"
 PARTS = ("search", "service", "speedup")
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),

@@ -14,7 +14,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import eventually
 from tests.cluster.prometheus import DEPLOY, Query, need, prometheus, promtool
 from tests.cluster.searches import session_on
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 FOLDER = DEPLOY / "prometheus"
 CONFIGS = sorted(FOLDER.glob("*.yml"))

@@ -43,9 +43,9 @@ from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start
+from tests.cluster.observe.test_metrics import documented
 from tests.cluster.processes import eventually
 from tests.cluster.searches import compiled_only
-from tests.cluster.test_metrics import documented
 
 pytestmark = [
     compiled_only,

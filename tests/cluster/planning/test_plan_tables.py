@@ -28,7 +28,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed"
 
 HERE = ("--executor", "inline")
 LAKE = "gym:FrozenLake-v1(is_slippery=True)"
-FILE = str(Path(__file__).parents[1] / "games/gym_environments.py")
+FILE = str(Path(__file__).parents[2] / "games/gym_environments.py")
 ENVIRONMENTS = """FrozenLake-v1 FrozenLake-v1:steps=5 FrozenLake-v1(is_slippery=False) Taxi-v4 CartPole-v1
 Taxi-v4(is_rainy=True) Taxi-v4(fickle_passenger=True,fickle_probability=1.0) CliffWalkingSlippery-v1
 Blackjack-v1:clairvoyant=yes OWN:Walk OWN:Script OWN:Parts OWN:Cloned OWN:Coin OWN:Masks OWN:Offset OWN:Many

@@ -20,7 +20,7 @@ from tests.games.tabular import CARDS, blackjack_losses_of, blackjack_optimum, b
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SPEC = f"gym:{ROOT}/tests/games/blackjack.py:Blackjack:unseen=redraw"
 
 

@@ -19,9 +19,9 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.processes import eventually, named
+from tests.cluster.ray_backend.test_ray_executor import Once, request_for
 from tests.cluster.searches import alone, compiled_only, search_on
 from tests.cluster.strangers import Stranger
-from tests.cluster.test_ray_executor import Once, request_for
 
 pytestmark = [
     compiled_only,

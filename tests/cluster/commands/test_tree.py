@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cluster.command import ROOT, Here
-from tests.cluster.test_cli import COMMANDS
+from tests.cluster.commands.test_cli import COMMANDS
 
 SMALL = ("--executor", "inline", "--simulations", "2000", "--no-progress")
 FIGURE_14 = "explicit:([(7 8)(10 0)(10 0)] [-10 (0 0)(0 0)] [-10 (0 0)(0 0)] [-10 (0 0)(0 0)])"

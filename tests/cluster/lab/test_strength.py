@@ -25,8 +25,8 @@ from cluster.runtime.jobset import Jobset, Unit, UnitDone
 from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import Here, start
+from tests.cluster.matches.test_match import CONTEXT, record_of
 from tests.cluster.processes import eventually
-from tests.cluster.test_match import CONTEXT, record_of
 
 INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")

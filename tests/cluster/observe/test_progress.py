@@ -26,7 +26,7 @@ from search.result import SearchResult
 from search.tree.arena import USED
 from tests.cluster.searches import session_on
 
-HASHED = str(Path(__file__).parents[1] / "search" / "hashed_evaluator.py")
+HASHED = str(Path(__file__).parents[2] / "search" / "hashed_evaluator.py")
 
 
 def new_session(request: SearchRequest, tick_s: float) -> Session:

@@ -18,7 +18,7 @@ from search.ask_tell.leaf import Leaf
 from tests.games.own_game import waiting_connect_four
 from tests.search.test_ask_tell import HASHED, Caller
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ASKED: dict[str, Any] = {"simulations": 200, "lanes": 4, "seed": 7}
 
 

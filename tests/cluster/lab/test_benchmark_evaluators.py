@@ -11,7 +11,7 @@ import games
 from cluster.lab.throughput.evaluations import benchmark_evaluators, different_positions
 from search.evaluator import load_evaluator, source_of_evaluator
 from tests.cluster.command import Here, on_terminal
-from tests.cluster.test_benchmark import Clock
+from tests.cluster.lab.test_benchmark import Clock
 from tests.search.test_async_evaluator import WAITING
 from tests.search.test_evaluator import BODY, HASHED
 

@@ -22,8 +22,8 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, banyan
 from tests.cluster.processes import eventually
+from tests.cluster.ray_backend.test_ray_executor import Once, Signalled
 from tests.cluster.searches import alone, compiled_only, search_on
-from tests.cluster.test_ray_executor import Once, Signalled
 from tests.search.test_async_evaluator import WAITING, most_of
 from tests.search.test_evaluator import BODY, HASHED
 
