@@ -5,13 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+PATIENCE_S = 60.0
+"""For what takes a moment on a machine that does nothing else."""
 
-def eventually(condition: Callable[[], object], what: str = "", within_s: float = 60.0) -> None:
-    """Wait until it holds; fails with ``what`` if it does not in time."""
-    until_s = time.monotonic() + within_s
+
+def comes_true(condition: Callable[[], object], within_s: float = PATIENCE_S) -> bool:
+    """Wait for a condition; False if it does not hold in time."""
+    limit_s = time.monotonic() + within_s
     while not condition():
-        assert time.monotonic() < until_s, what or "it did not happen in time"
+        if time.monotonic() > limit_s:
+            return False
         time.sleep(0.02)
+    return True
+
+
+def eventually(
+    condition: Callable[[], object], what: object = "it does not come true", within_s: float = PATIENCE_S
+) -> None:
+    """Wait until it holds; fails with ``what`` if it does not in time."""
+    assert comes_true(condition, within_s), what
 
 
 class Clock:

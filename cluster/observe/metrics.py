@@ -6,7 +6,7 @@ and lists are copied before they are iterated. Stored here are only the totals o
 and a few samples for the rates.
 
 Workers are labelled by slot, not by process: a slot outlives its processes, so the number of time series is
-the number of workers. cluster/observe/METRICS.md describes each metric; tests/cluster/test_metrics.py
+the number of workers. cluster/observe/METRICS.md describes each metric; tests/cluster/observe/test_metrics.py
 compares both.
 """
 

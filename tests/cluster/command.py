@@ -7,34 +7,26 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import termios
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.cli import run
+from tests.cluster import strangers
+from tests.cluster.strangers import ROOT
 
 BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
-ROOT = Path(__file__).parents[2]
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     """The command in a process of its own, its output in pipes; ``environment`` is added to ours."""
-    return subprocess.Popen(
-        [*BANYAN, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    everything = {**os.environ, **environment}
+    return strangers.start(*arguments, cwd=ROOT, environment=everything, command=BANYAN)
 
 
 def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
@@ -44,28 +36,48 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
         return process.returncode, out, err
 
 
-def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The same without the time that a process takes to start, and without what depends on the tests before:
-    the line that says that kernels are compiled."""
-    status = run(arguments)
-    captured = capsys.readouterr()
-    errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
-    return status, captured.out, errors
+def interrupted(
+    process: subprocess.Popen[str], word: str, number: int = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Signal a command once there is a line with this word on standard error; what `banyan` gives."""
+    with process:
+        assert process.stderr is not None
+        assert any(word in line for line in process.stderr), "it has ended before"
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    """What the command prints as JSON."""
-    status, out, err = here(capsys, *arguments, "--json")
-    assert status == 0, err
-    return json.loads(out)
+class Here:
+    """The command in this process: without the time that a process takes to start, and without what depends
+    on the tests before, the line that says that kernels are compiled."""
 
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line with which the command refuses its arguments."""
-    status, out, err = here(capsys, *arguments)
-    assert (status, out) == (2, ""), err
-    assert err.startswith("banyan: error: ") and err.count("\n") == 1, err
-    return err
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error."""
+        status = run(arguments)
+        captured = self._capsys.readouterr()
+        errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
+        return status, captured.out, errors
+
+    def text(self, *arguments: str) -> str:
+        """What the command prints, which has nothing to complain of."""
+        status, out, err = self(*arguments)
+        assert status == 0, err
+        return out
+
+    def json(self, *arguments: str) -> Any:
+        """The answer as an object."""
+        return json.loads(self.text(*arguments, "--json"))
+
+    def refusal(self, *arguments: str) -> str:
+        """The one line in which wrong input is refused."""
+        status, out, err = self(*arguments)
+        assert (status, out) == (2, ""), err
+        assert err.startswith("banyan: error: ") and err.count("\n") == 1 and err.endswith("\n"), err
+        return err
 
 
 def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tuple[int, str]:

@@ -20,18 +20,14 @@ from typing import cast
 os.environ["RAY_AUTH_MODE"] = "disabled"
 
 from cluster.executors.choose import make_executor
-from cluster.executors.inline import InlineExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.session import Observer, Session
-from cluster.runtime.tasks import Executor
+from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
 from search import plan
-from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, JobResult, LaneTree
-from search.prepare import open_search
 from search.request import SearchRequest
-from search.result import SearchResult
 from search.worker import Worker
+from tests.cluster.searches import alone, search_on
 
 JOB_S = 0.1
 """How long a job takes here, nearly all of it asleep: two machines are one, and a small one."""
@@ -103,7 +99,6 @@ class Machines:
     def __call__(self, session: Session) -> None:
         seen, workers = self.seen, session.executor.workers
         jobs = session.search.plan
-        assert jobs is not None
         share = session.search.strategy.absorbed / jobs.jobs
         if share > 0.02 and self.machine is None:
             # The search waits meanwhile, however long it takes.
@@ -154,21 +149,15 @@ def main() -> None:
         executor = cast(RayExecutor, make_executor("ray", None, cluster.address, make_worker=make_worker))
         try:
             machines = Machines(cluster.address, executor, seen)
-            result = run_on(executor, request, machines)
+            result, _ = search_on(executor, request, machines)
             seen.alive = [worker.alive for worker in executor.workers]
         finally:
             executor.close()
             cluster.shutdown()
         seen.lanes_moved = notes.read_text().splitlines()
     seen.digest, seen.workers, seen.jobs_retried = result.digest, result.workers, result.jobs_retried
-    seen.expected = run_on(InlineExecutor(), request).digest
+    seen.expected = alone(request).digest
     print(json.dumps(asdict(seen)))
-
-
-def run_on(executor: Executor, request: SearchRequest, *observers: Observer) -> SearchResult:
-    search = open_search(request)
-    executor.open(search.context)
-    return Session(Coordinator(search, executor.num_workers), executor).run(observers)
 
 
 if __name__ == "__main__":

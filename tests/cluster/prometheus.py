@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -22,17 +21,6 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPILE_S = 120.0
 """How long a search may take to begin where its kernels have never been compiled."""
 
-SERVICE = importlib.util.find_spec("cluster.service") is not None
-"""Whether there is one: until then nothing is asked of what only it would show."""
-OF_THE_SERVICE = (
-    *("banyan_open_searches", "banyan_accepted_searches_total", "banyan_finished_searches_total"),
-    *("banyan_game_simulations_total", "banyan_game_playouts_total", "banyan_search_duration_seconds"),
-    *("banyan_refused_requests_total", "banyan_http_requests_total", "banyan_http_request_duration_seconds"),
-    *("banyan_event_streams", "banyan_waiting_jobs", "banyan_ready_pools", "banyan_pool_restarts_total"),
-    *("banyan_server_restarts_total", "banyan_given_back_workers"),
-)
-"""The metrics that only `banyan serve` has."""
-
 Query = Callable[[str], list[float]]
 """The values of a PromQL expression's series."""
 
@@ -50,6 +38,14 @@ def need(tool: str) -> str:
     if path is None:
         pytest.skip(f"{tool} is not installed")
     return path
+
+
+def promtool(*arguments: str, text: str | None = None) -> str:
+    """What it says; fails if it finds a fault."""
+    command = [need("promtool"), *arguments]
+    checked = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    return checked.stdout + checked.stderr
 
 
 @contextmanager

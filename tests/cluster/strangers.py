@@ -4,6 +4,7 @@ folder, and a Ray that somebody else has started."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cluster.system.processes import kill, marked
 
@@ -26,7 +28,7 @@ MARK = "BANYAN_TEST_CLUSTER"
 
 def clean_environment(home: Path, **settings: str) -> dict[str, str]:
     """PATH and HOME, and what is named here."""
-    home.mkdir(exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
     return {"PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), **settings}
 
 
@@ -44,13 +46,27 @@ def start(
     )
 
 
-def banyan(
-    *arguments: str, cwd: Path, environment: dict[str, str], command: tuple[str, ...] = BANYAN
-) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error."""
-    with start(*arguments, cwd=cwd, environment=environment, command=command) as process:
-        out, err = process.communicate(timeout=150)
-        return process.returncode, out, err
+class Stranger:
+    """Somebody in a folder of their own, whose environment has nothing of ours but what is named here."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.environment = clean_environment(folder / "home", **settings)
+
+    def start(self, *arguments: str, command: tuple[str, ...] = BANYAN) -> subprocess.Popen[str]:
+        return start(*arguments, cwd=self.folder, environment=self.environment, command=command)
+
+    def banyan(self, *arguments: str, command: tuple[str, ...] = BANYAN) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error."""
+        with self.start(*arguments, command=command) as process:
+            out, err = process.communicate(timeout=150)
+            return process.returncode, out, err
+
+    def answer(self, *arguments: str) -> Any:
+        """The answer as an object."""
+        status, out, err = self.banyan(*arguments, "--json")
+        assert status == 0, err
+        return json.loads(out)
 
 
 def installed(site: Path) -> Path:

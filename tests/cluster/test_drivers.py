@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 
 import games
 import search
-from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.session import Session
@@ -25,10 +25,10 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import why_one_at_a_time
-from tests.cluster.interrupted import Stop
+from tests.cluster.searches import Stop, alone, compiled_only, search_on
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor
-from tests.search.forms import problem
+from tests.search.forms import FORMS, problem
 from tests.search.test_ask_tell import HASHED, Caller
 
 COMPILED = ("tictactoe", "connect_four", "pig:goal=20")
@@ -98,13 +98,7 @@ def random_requests(seed: int, count: int, compiled: Sequence[str] = COMPILED) -
 
 def on(executor: Executor) -> Driver:
     """The search on an executor."""
-
-    def run(request: SearchRequest) -> SearchResult:
-        opened = open_search(request)
-        executor.open(opened.context)
-        return Session(Coordinator(opened, executor.num_workers), executor).run()
-
-    return run
+    return lambda request: search_on(executor, request)[0]
 
 
 def broken_off(request: SearchRequest) -> SearchResult:
@@ -161,11 +155,8 @@ def drivers_of(request: SearchRequest) -> dict[str, Driver]:
 
 
 def in_threads(request: SearchRequest) -> SearchResult:
-    executor = ThreadsExecutor(2)
-    try:
-        return on(executor)(request)
-    finally:
-        executor.close()
+    with closing(ThreadsExecutor(2)) as executor:
+        return search_on(executor, request)[0]
 
 
 def compare(request: SearchRequest, **others: Driver) -> SearchResult:
@@ -208,11 +199,16 @@ def test_workers_give_that_answer(strategy: str, two_workers: Executor) -> None:
     compare(replace(request, simulations=20_000, solver=True, moves=("a",)), ray=on(two_workers))
 
 
-@pytest.fixture(scope="module")
-def two_workers() -> Iterator[Executor]:
-    executor = make_executor("ray", 2, job_timeout_s=60)
-    yield executor
-    executor.close()
+@pytest.mark.slow
+@compiled_only
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+def test_workers_give_that_answer_of_problems_of_every_form(strategy: str, two_workers: Executor) -> None:
+    for form in FORMS:
+        # Those in plain Python have no kernels to compile.
+        spec = problem(form, 3, plain=form != "three with chance")
+        request = SearchRequest(spec, strategy=strategy, lanes=4, simulations=60, seed=2)
+        expected, result = alone(request), search_on(two_workers, request)[0]
+        assert (result.digest, result.answer) == (expected.digest, expected.answer), form
 
 
 @pytest.mark.slow

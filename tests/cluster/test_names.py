@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.strangers import BANYAN, banyan, clean_environment, installed
+from tests.cluster.searches import compiled_only
+from tests.cluster.strangers import BANYAN, Stranger, installed
 
 BAD = "raise SystemExit('imported from the current folder')\n"
 
@@ -26,19 +26,13 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
-def test_a_search_on_workers_imports_nothing_from_the_current_folder(folder: Path, tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home")
-    search = ("search", "tictactoe", "--simulations", "20000", "--json")
-    status, out, err = banyan(
-        *search, "--executor", "ray", "--workers", "1", cwd=folder, environment=environment
-    )
-    assert status == 0, err
-    found = json.loads(out)
+@compiled_only
+def test_a_search_on_workers_imports_nothing_from_the_current_folder(folder: Path) -> None:
+    stranger, search = Stranger(folder), ("search", "tictactoe", "--simulations", "20000")
+    found = stranger.answer(*search, "--executor", "ray", "--workers", "1")
     # As a module the command has the current folder in its path.
-    status, out, err = banyan(
-        *search, "--executor", "inline", cwd=folder, environment=environment, command=BANYAN_AS_MODULE
-    )
+    inline = (*search, "--executor", "inline", "--json")
+    status, out, err = stranger.banyan(*inline, command=BANYAN_AS_MODULE)
     assert status == 0, err
     assert (found["executor"], found["digest"]) == ("ray", json.loads(out)["digest"])
 
@@ -47,11 +41,9 @@ BANYAN_AS_MODULE = (sys.executable, "-m", "banyan")
 
 
 @pytest.mark.parametrize("command", [BANYAN, BANYAN_AS_MODULE])
-def test_the_command_works_where_its_names_are_taken(
-    folder: Path, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    environment = clean_environment(tmp_path / "home", PYTHONPATH=str(folder))
-    status, out, err = banyan("perft", "tictactoe", "2", cwd=folder, environment=environment, command=command)
+def test_the_command_works_where_its_names_are_taken(folder: Path, command: tuple[str, ...]) -> None:
+    stranger = Stranger(folder, PYTHONPATH=str(folder))
+    status, out, err = stranger.banyan("perft", "tictactoe", "2", command=command)
     # Beside other programs compiling takes so long that it is said.
     assert (status, [line for line in err.splitlines() if "compiling" not in line]) == (0, [])
     assert "72" in out
@@ -61,26 +53,19 @@ def test_the_command_works_where_its_names_are_taken(
     not Path(sysconfig.get_path("purelib"), "banyan").exists(),
     reason="an editable installation that make did not make: Python asks it after all folders",
 )
-def test_beside_a_clone_of_its_own_name_the_package_is_found(tmp_path: Path) -> None:
-    (tmp_path / "banyan").mkdir()
-    status, out, err = banyan(
-        "-c",
-        "import banyan; print(banyan.search)",
-        cwd=tmp_path,
-        environment=clean_environment(tmp_path / "home"),
-        command=(sys.executable,),
-    )
+def test_beside_a_clone_of_its_own_name_the_package_is_found(stranger: Stranger) -> None:
+    (stranger.folder / "banyan").mkdir()
+    program = "import banyan; print(banyan.search)"
+    status, out, err = stranger.banyan("-c", program, command=(sys.executable,))
     assert (status, err) == (0, "")
     assert out.startswith("<function search")
 
 
 def test_an_installed_copy_imports_its_own_packages(folder: Path, tmp_path: Path) -> None:
     site = installed(tmp_path / "site")
-    environment = clean_environment(tmp_path / "home", PYTHONPATH=f"{folder}:{site}")
+    stranger = Stranger(folder, PYTHONPATH=f"{folder}:{site}")
     where = "import banyan, search, games, cluster; print(banyan.ROOT, search.__file__, games.__file__)"
-    status, out, err = banyan(
-        "-c", where, cwd=folder, environment=environment, command=(sys.executable, "-P")
-    )
+    status, out, err = stranger.banyan("-c", where, command=(sys.executable, "-P"))
     assert status == 0, err
     assert out.split() == [str(site), f"{site}/search/__init__.py", f"{site}/games/__init__.py"]
 
@@ -92,19 +77,16 @@ def test_a_package_of_another_distribution_in_the_place_of_ours_is_named_in_one_
     record.mkdir()
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: fulltext\nVersion: 1.0\n")
     (record / "RECORD").write_text("search/__init__.py,,\n")
-    environment = clean_environment(tmp_path / "home", PYTHONPATH=str(site))
-    status, out, err = banyan("games", cwd=tmp_path, environment=environment)
+    status, out, err = Stranger(tmp_path, PYTHONPATH=str(site)).banyan("games")
     assert (status, out) == (1, "")
     assert err.startswith("banyan: error: the package 'search' in ")
     assert "(it was installed by fulltext)" in err
     assert err.count("\n") == 1
 
 
-def test_a_program_that_has_imported_another_search_is_told_so(folder: Path, tmp_path: Path) -> None:
+def test_a_program_that_has_imported_another_search_is_told_so(folder: Path) -> None:
     (folder / "search.py").write_text("")
     program = "import search, banyan\nimport cluster.system.processes\nimport search.request"
-    status, _, err = banyan(
-        "-c", program, cwd=folder, environment=clean_environment(tmp_path / "home"), command=(sys.executable,)
-    )
+    status, _, err = Stranger(folder).banyan("-c", program, command=(sys.executable,))
     assert status == 1
     assert "this process has imported another package 'search'" in err.splitlines()[-1]

@@ -16,7 +16,7 @@ from cluster.play.loop import PlayLoop
 from cluster.play.play import Play, sides_of
 from games.errors import InvalidInput
 from search.players import player_of
-from tests.cluster.command import answer, here, refused
+from tests.cluster.command import Here
 from tests.cluster.problems import PROBLEMS, write
 
 INLINE = ("--executor", "inline")
@@ -38,16 +38,13 @@ def converse(path: str, *lines: str, side: str = "first", player: str = "random"
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_search_as_text_and_as_json(
-    name: str, paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, _ = here(capsys, "search", paths[name], *FEW)
-    assert status == 0
+def test_search_as_text_and_as_json(name: str, paths: dict[str, str], here: Here) -> None:
+    out = here.text("search", paths[name], *FEW)
     value = next(line for line in out.splitlines() if line.startswith("value "))
     assert ("%" in value) == (name == "duel"), "only a return in [-1, 1] is a share of wins"
     assert ("best found" in out) == (name == "walk")
     assert bool(re.search(r"by player +red .*green .*blue", out)) == (name == "share")
-    found = answer(capsys, "search", paths[name], *FEW)
+    found = here.json("search", paths[name], *FEW)
     assert ("best_line" in found) == (name == "walk")
     assert ("values" in found) == (name == "share")
     assert found["to_move"] == games.load(paths[name]).player_names[0]
@@ -55,7 +52,6 @@ def test_search_as_text_and_as_json(
 
 def test_the_best_line_and_the_values_of_each_player(paths: dict[str, str]) -> None:
     walk = banyan.search(paths["walk"], simulations=300, executor="inline")
-    assert walk.best_line is not None
     assert (walk.best_line.value, len(walk.best_line.moves)) == (15.0, 6)
     assert "best found" in walk._repr_html_()
     share = banyan.search(paths["share"], simulations=60, executor="inline")
@@ -78,12 +74,10 @@ def test_a_search_goes_on_from_its_checkpoint(name: str, paths: dict[str, str], 
 
 
 @pytest.mark.slow
-def test_where_chance_moves_nothing_is_searched(
-    paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    err = refused(capsys, "search", paths["duel"], "--moves", "throw", *FEW)
+def test_where_chance_moves_nothing_is_searched(paths: dict[str, str], here: Here) -> None:
+    err = here.refusal("search", paths["duel"], "--moves", "throw", *FEW)
     assert "here chance does: add its outcome (=1, =2, =3) to moves" in err
-    assert here(capsys, "search", paths["duel"], "--moves", "throw =2", *FEW)[0] == 0
+    assert here("search", paths["duel"], "--moves", "throw =2", *FEW)[0] == 0
 
 
 @pytest.mark.parametrize("name", ["walk", "share", "duel"])
@@ -93,27 +87,23 @@ def test_leaves_are_not_evaluated_outside(name: str, paths: dict[str, str]) -> N
     assert caught.value.field == "evaluator"
 
 
-def test_show_names_chance_its_outcomes_and_scores(
-    paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out, _ = here(capsys, "show", paths["share"], "--moves", "1 2 0")
+def test_show_names_chance_its_outcomes_and_scores(paths: dict[str, str], here: Here) -> None:
+    out = here.text("show", paths["share"], "--moves", "1 2 0")
     assert re.search(r"to move +chance\noutcomes +3\n +50 %: 2\n +25 % each: 0 1\n", out)
     assert "score     red 1, green 2, blue 0" in out
-    shown = answer(capsys, "show", paths["share"], "--moves", "1 2 0")
+    shown = here.json("show", paths["share"], "--moves", "1 2 0")
     assert shown["outcomes"] == {"0": 0.25, "1": 0.25, "2": 0.5}
     assert (shown["to_move"], shown["scores"], shown["returns"]) == ("chance", [1.0, 2.0, 0.0], None)
-    ended = answer(capsys, "show", paths["walk"], "--moves", "up " * 6)
+    ended = here.json("show", paths["walk"], "--moves", "up " * 6)
     assert (ended["over"], ended["returns"], ended["scores"]) == (True, [9.0], [9.0])
-    plain = answer(capsys, "show", "tictactoe")
+    plain = here.json("show", "tictactoe")
     assert not {"scores", "outcomes"} & plain.keys()
 
 
-def test_the_list_of_games_has_players_and_chance(
-    paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out, _ = here(capsys, "games", *paths.values(), "tictactoe")
+def test_the_list_of_games_has_players_and_chance(paths: dict[str, str], here: Here) -> None:
+    out = here.text("games", *paths.values(), "tictactoe")
     assert re.search(r"share +3 \+ chance ", out) and re.search(r"tictactoe +2 ", out)
-    rows = answer(capsys, "games", *paths.values(), "tictactoe")
+    rows = here.json("games", *paths.values(), "tictactoe")
     kinds = [(row["num_players"], row["rewards"], row["chance"]) for row in rows]
     assert kinds == [
         (1, True, False),
@@ -127,18 +117,16 @@ def test_the_list_of_games_has_players_and_chance(
 
 
 @pytest.mark.slow
-def test_trees_show_where_chance_moves(
-    paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trees_show_where_chance_moves(paths: dict[str, str], tmp_path: Path, here: Here) -> None:
     for name, drawn in (("share", "share.svg"), ("duel", "duel.dot")):
-        _, out, _ = here(capsys, "tree", paths[name], *FEW, "--out", str(tmp_path / drawn))
+        out = here.text("tree", paths[name], *FEW, "--out", str(tmp_path / drawn))
         assert any(line.endswith("  chance") or "  chance  " in line for line in out.splitlines())
     svg, dot = (tmp_path / "share.svg").read_text(), (tmp_path / "duel.dot").read_text()
     assert "<polygon" in svg and "green: blue moves, pointed: chance moves" in svg
     assert 'shape="hexagon"' in dot and "square: white moves, round: black; pointed: chance moves" in dot
-    found = answer(capsys, "tree", paths["duel"], *FEW)
+    found = here.json("tree", paths["duel"], *FEW)
     assert [child.get("chance") for child in found["tree"]["children"] if child["move"] == "throw"] == [True]
-    walk = here(capsys, "tree", paths["walk"], *FEW, "--out", str(tmp_path / "walk.txt"))
+    walk = here("tree", paths["walk"], *FEW, "--out", str(tmp_path / "walk.txt"))
     assert walk[0] == 0
 
 
@@ -217,25 +205,24 @@ def test_both_games_of_a_pair_have_the_same_dice(paths: dict[str, str]) -> None:
         assert all(one == other for one, other in zip(first, second, strict=False))
 
 
-def test_a_match_with_chance(paths: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_match_with_chance(paths: dict[str, str], here: Here) -> None:
     arguments = ("match", paths["duel"], "uct:simulations=20", "random", "--games", "4", *INLINE)
-    assert answer(capsys, *arguments)["games_played"] == 4
+    assert here.json(*arguments)["games_played"] == 4
 
 
 def test_a_match_of_three_players_by_shares_of_wins(
-    paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    paths: dict[str, str], tmp_path: Path, here: Here
 ) -> None:
     out_folder = str(tmp_path / "out")
     arguments = ("match", paths["share"], "uct:simulations=20", "random", "--games", "6", *INLINE)
-    found = answer(capsys, *arguments, "--out", out_folder)
+    found = here.json(*arguments, "--out", out_folder)
     assert (found["seats"], found["games"], len(found["by_seat"])) == (3, 6, 3)
     assert [seat["games"] for seat in found["by_seat"]] == [2, 2, 2]
     assert found["share_if_equal"] == 1 / 3 < found["share_of_wins"]
     records = read_records((tmp_path / "out" / "games.txt").read_text())
     assert [record.seats.index("uct:simulations=20") for record in records] == [0, 1, 2, 0, 1, 2]
     # Nothing is played again: the games are in the folder.
-    status, text, _ = here(capsys, *arguments, "--out", out_folder)
-    assert status == 0
+    text = here.text(*arguments, "--out", out_folder)
     assert "random in 2 of 3 seats" in text and "33.3 % if equally strong" in text
 
 
@@ -272,24 +259,22 @@ def test_shares_of_wins_by_hand() -> None:
     ],
 )
 def test_refusals_name_the_field(
-    arguments: tuple[str, ...], field: str, paths: dict[str, str], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], field: str, paths: dict[str, str], here: Here
 ) -> None:
     command, name, *rest = arguments
-    err = refused(capsys, command, paths[name], *rest)
+    err = here.refusal(command, paths[name], *rest)
     assert field.lstrip("-").upper() in err.upper().split("IS NOT ACCEPTED")[0]
 
 
-def test_perft_counts_outcomes_of_chance(paths: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, "perft", paths["duel"], "3")
+def test_perft_counts_outcomes_of_chance(paths: dict[str, str], here: Here) -> None:
+    found = here.json("perft", paths["duel"], "3")
     # Pass or throw; then three outcomes, or the other's two choices; and so on.
     assert [row["count"] for row in found["counts"]] == [2, 5, 11]
 
 
 @pytest.mark.slow
-def test_benchmark_has_no_results_beyond_two_players(
-    paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_benchmark_has_no_results_beyond_two_players(paths: dict[str, str], here: Here) -> None:
     arguments = ("--simulations", "20", "--seconds", "0.01", "--repeats", "1", "--cut", "2")
     for name in PROBLEMS:
-        (row,) = answer(capsys, "benchmark", paths[name], *arguments)
+        (row,) = here.json("benchmark", paths[name], *arguments)
         assert (row["results"] is None) == (name != "duel")

@@ -8,12 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, banyan, on_terminal, start
+from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, on_terminal, start
 
 GAME = """
 import os, subprocess, sys, threading, time
@@ -147,8 +146,13 @@ def test_a_narrow_encoding_costs_characters_and_no_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
-@pytest.mark.parametrize("folder", ["x" * 120, "zürich", "two words", "missing/relative"])
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        *(("TMPDIR", folder) for folder in ("x" * 120, "zürich", "two words", "missing/relative")),
+        ("RAY_TMPDIR", "x" * 120),
+    ],
+)
 def test_ray_starts_whatever_the_temporary_folder_is(name: str, folder: str, tmp_path: Path) -> None:
     path = Path(folder) if "/" in folder else tmp_path / folder
     if path.is_absolute():
@@ -183,36 +187,29 @@ def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_ca
     assert [each.name for each in temporary.iterdir()] == [f"banyan-{os.getuid()}"]
 
 
-MANY = ("--simulations", "100000")
+MANY, INLINE = ("--simulations", "100000"), ("--executor", "inline")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    ("arguments", "result"),
+    ("arguments", "number"),
     [
-        (("plan", "gym:GAME:Env", *MANY, "--episodes", "1", "--executor", "inline"), True),
-        (("match", "GAME", "uct:simulations=100000", "random", "--games", "2", "--executor", "inline"), True),
-        (("search", "GAME", *MANY, "--exploration-scale", "spread", "--executor", "inline"), False),
-        (("strength", "GAME", *MANY, "--executor", "inline"), False),
-        (("benchmark", "GAME", *MANY), False),
-        (("perft", "GAME", "8"), False),
+        (("plan", "gym:GAME:Env", *MANY, "--episodes", "1", *INLINE), signal.SIGINT),
+        (("match", "GAME", "uct:simulations=100000", "random", "--games", "2", *INLINE), signal.SIGTERM),
+        (("search", "GAME", *MANY, "--exploration-scale", "spread", *INLINE), signal.SIGINT),
+        (("strength", "GAME", *MANY, *INLINE), signal.SIGTERM),
+        (("benchmark", "GAME", *MANY), signal.SIGINT),
+        (("perft", "GAME", "8"), signal.SIGTERM),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
 )
 def test_slow_rules_in_python_can_be_interrupted(
-    arguments: tuple[str, ...], result: bool, number: signal.Signals, tmp_path: Path
+    arguments: tuple[str, ...], number: signal.Signals, tmp_path: Path
 ) -> None:
     path = tmp_path / "slow.py"
     path.write_text(GAME + SLOW)
-    with start(*(word.replace("GAME", str(path)) for word in arguments), "--json") as process:
-        assert process.stderr is not None
-        while "slow" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(number)
-        signalled_s = time.monotonic()
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in err) == (130, False)
-    assert time.monotonic() - signalled_s < 6
-    if result:
+    command = start(*(word.replace("GAME", str(path)) for word in arguments), "--json")
+    status, out, err = interrupted(command, "slow", number)
+    assert (status, "Traceback" in err) == (130, False)
+    if arguments[0] in ("plan", "match"):
         json.loads(out)

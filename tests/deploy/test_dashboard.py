@@ -20,8 +20,6 @@ from tests.cluster.command import start
 from tests.cluster.prometheus import (
     COMPILE_S,
     DEPLOY,
-    OF_THE_SERVICE,
-    SERVICE,
     Query,
     free_port,
     need,
@@ -49,12 +47,6 @@ def expressions(panel: dict[str, Any]) -> list[str]:
     return found
 
 
-def of_the_service(expression: str) -> bool:
-    """Whether only `banyan serve` has anything to say to it."""
-    names = [*OF_THE_SERVICE, "game:banyan_", "route:banyan_"]
-    return any(name in expression for name in names)
-
-
 ASKED = [(panel["title"], each) for panel in PANELS for each in expressions(panel)]
 
 
@@ -70,7 +62,7 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(scope="module")
 def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
-    """A Prometheus beside a search, a speedup, and a service with searches on it where there is one."""
+    """A Prometheus beside a search, a speedup, and a service with searches on it."""
     need("prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     search_port, speedup_port, service_port = free_port(), free_port(), free_port()
@@ -88,21 +80,19 @@ def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
         small = ("--workers", "1,2", "--strategies", "tree", "--simulations", "200000", "--repeats", "1")
         where = ("--executor", "threads", "--metrics-port", str(speedup_port))
         stack.callback(ended, start("speedup", "tictactoe", *small, *where))
-        if SERVICE:
-            where = ("--port", str(service_port), "--data", str(folder / "data"))
-            service = start("serve", *where, "--token-file", str(folder / "token"), "--executor", "inline")
-            stack.callback(ended, service)
+        where = ("--port", str(service_port), "--data", str(folder / "data"))
+        service = start("serve", *where, "--token-file", str(folder / "token"), "--executor", "inline")
+        stack.callback(ended, service)
         ask = stack.enter_context(prometheus(folder, here))
-        if SERVICE:
-            eventually(lambda: ask('up{job="banyan-service"}') == [1], "the service is not scraped")
-            submit(service_port, {"game": "tictactoe", "seconds": SEARCH_S, "lanes": 4})
+        eventually(lambda: ask('up{job="banyan-service"}') == [1], "the service is not scraped")
+        submit(service_port, {"game": "tictactoe", "seconds": SEARCH_S, "lanes": 4})
 
-            def ends_searches() -> bool:
-                submit(service_port, {"game": "tictactoe", "seconds": 0.1, "lanes": 4})
-                time.sleep(1)
-                return bool(ask("increase(banyan_search_duration_seconds_count[1m]) > 0"))
+        def ends_searches() -> bool:
+            submit(service_port, {"game": "tictactoe", "seconds": 0.1, "lanes": 4})
+            time.sleep(1)
+            return bool(ask("increase(banyan_search_duration_seconds_count[1m]) > 0"))
 
-            eventually(ends_searches, "the service ends no search", COMPILE_S)
+        eventually(ends_searches, "the service ends no search", COMPILE_S)
         eventually(lambda: bool(ask('banyan_running_searches{job="banyan"} > 0')), "no search", COMPILE_S)
         eventually(lambda: len(ask("banyan_speedup_ratio")) == 2, "no speedup", COMPILE_S)
         yield ask
@@ -121,9 +111,6 @@ def submit(port: int, body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("title", "expression"), ASKED)
 def test_a_panel_shows_something(query: Query, title: str, expression: str) -> None:
-    if of_the_service(expression) and not SERVICE:
-        pytest.skip("there is no banyan serve")
-
     def shows() -> bool:
         values = query(expression)
         return bool(values) and not any(map(math.isnan, values))
@@ -138,7 +125,7 @@ def test_variables_find_what_is_scraped(query: Query) -> None:
         assert re.fullmatch(
             rf"label_values\(banyan_build_info(\{{.*\}})?, {name}\)", names[name]["definition"]
         )
-    assert len(query("count by (job, instance) (banyan_build_info)")) == 2 + SERVICE
+    assert len(query("count by (job, instance) (banyan_build_info)")) == 3
 
 
 def test_panels_are_apart_and_explain_themselves() -> None:
@@ -157,13 +144,15 @@ def test_panels_are_apart_and_explain_themselves() -> None:
         assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
 
 
-def test_all_metrics_of_panels_are_documented() -> None:
+def test_all_metrics_of_panels_and_rules_are_documented() -> None:
     documented = (DEPLOY.parent / "cluster" / "observe" / "METRICS.md").read_text()
-    names = {name for _, each in ASKED for name in re.findall(r"(?<![:\w])banyan_\w+", each)}
+    texts = [each for _, each in ASKED]
+    texts += [path.read_text() for path in (DEPLOY / "prometheus" / "rules").glob("*.yml")]
+    names = {name for text in texts for name in re.findall(r"(?<![:\w])banyan_\w+", text)}
     assert len(names) > 10
     for name in sorted(names):
         base = re.sub(r"_(bucket|sum|count)$", "", name)
-        assert f"`{base}`" in documented or (base in OF_THE_SERVICE and not SERVICE), base
+        assert f"`{base}`" in documented, base
 
 
 def test_all_recorded_series_of_panels_are_recorded() -> None:

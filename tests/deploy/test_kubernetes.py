@@ -55,7 +55,7 @@ PODS = [
 
 
 def test_kustomize_makes_the_same_of_it() -> None:
-    """The few lines of tests/cluster/kustomize.py stand in for kustomize where there is none."""
+    """The few lines of tests/deploy/kustomize.py stand in for kustomize where there is none."""
     kubectl = need("kubectl")
     for folder in TARGETS:
         out = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, timeout=60)

@@ -30,18 +30,17 @@ from cluster.runtime.workers import Workers
 from cluster.system.processes import kill
 from search import plan
 from tests.cluster.joining import REQUESTS, SleepyWorker
+from tests.cluster.processes import command_of
 from tests.cluster.prometheus import free_port
+from tests.cluster.searches import alone, search_on
 from tests.faults.harness import (
     RAY,
     Campaign,
-    comes_true,
-    command_of,
-    digest_of,
     main,
     new_parser,
     print_fields,
-    search_on,
 )
+from tests.waiting import comes_true
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -174,16 +173,16 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
         ended_s = time.monotonic()
     finally:
         executor.close()
-    if alone(port):
+    if head_alone(port):
         seen.gone_after_s = round(time.monotonic() - ended_s, 2)
     comes_true(lambda: len(of_cluster(port, b"/raylet/raylet")) == 1, END_S)
     seen.left = len(of_cluster(port, b"/raylet/raylet")) - 1
-    seen.expected = digest_of(request)
+    seen.expected = alone(request).digest
     print_fields(asdict(seen))
     seen.judge(campaign, options.machines)
 
 
-def alone(port: int) -> bool:
+def head_alone(port: int) -> bool:
     """Wait until the head is the only machine; a driver that holds no worker joins to see."""
     os.environ["RAY_AUTH_MODE"] = "disabled"
     ray.init(f"127.0.0.1:{port}", logging_level="error", log_to_driver=False)

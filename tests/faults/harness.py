@@ -21,17 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Observer, Session
-from cluster.runtime.tasks import Executor
 from cluster.system.processes import descendants, kill
-from search.coordinator import Coordinator
-from search.prepare import open_search
-from search.request import SearchRequest
-from search.result import SearchResult
 
-CALM_S = 20.0
-"""The time within which what a search has left must be gone."""
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
 """Ray's own command, run by this Python: workers have the Python of the raylet that starts them."""
 
@@ -94,42 +85,10 @@ def new_parser(doc: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(description=(doc or "").splitlines()[0])
 
 
-def search_on(
-    executor: Executor, request: SearchRequest, *observers: Observer
-) -> tuple[SearchResult, Session]:
-    """One search from its beginning to its end."""
-    search = open_search(request)
-    executor.open(search.context)
-    session = Session(Coordinator(search, executor.num_workers), executor)
-    return session.run(observers), session
-
-
-def digest_of(request: SearchRequest) -> str:
-    """The digest of a search in this process, undisturbed."""
-    return search_on(InlineExecutor(), request)[0].digest
-
-
-def comes_true(condition: Callable[[], bool], within_s: float = CALM_S, every_s: float = 0.1) -> bool:
-    """Wait for a condition; False if it does not hold in time."""
-    limit_s = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > limit_s:
-            return False
-        time.sleep(every_s)
-    return True
-
-
 def kill_tree(process: subprocess.Popen[Any]) -> None:
     """End a process and all below it, as a power failure would."""
     kill(descendants(process.pid) | {process.pid})
     process.wait()
-
-
-def command_of(pid: int) -> bytes:
-    """The command line of a process, its words separated by zero bytes; empty if it has ended."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
 
 
 def name_of(pid: int) -> str:

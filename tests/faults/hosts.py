@@ -34,7 +34,9 @@ from games.errors import InvalidInput
 from search import plan
 from search.request import SearchRequest
 from tests.cluster.joining import REQUESTS, SleepyWorker
-from tests.faults.harness import RAY, Campaign, comes_true, digest_of, kill_tree, main, new_parser, search_on
+from tests.cluster.searches import alone, search_on
+from tests.faults.harness import RAY, Campaign, kill_tree, main, new_parser
+from tests.waiting import comes_true
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -204,7 +206,7 @@ def faults(rays: Rays) -> dict[str, Act | None]:
 def disturb(campaign: Campaign, rays: Rays, executor: RayExecutor, strategy: str) -> None:
     """The search of a strategy with every fault; a line for each."""
     request = longer(strategy)
-    expected = digest_of(request)
+    expected = alone(request).digest
     calm_s = 0.0
     for name, act in faults(rays).items():
         wait_for(lambda: cpus_of(executor) == len(HOSTS), 60)

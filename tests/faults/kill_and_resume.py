@@ -37,6 +37,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import ALL_STRATEGIES, STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import BANYAN
+from tests.cluster.searches import DIFFERENT
 from tests.faults.harness import Campaign, main, new_parser
 from tests.thread_executor import ThreadExecutor
 
@@ -47,16 +48,6 @@ MAX_KILLS = 4
 """Of one search; then it may end."""
 AIMED = 0.25
 """The share of kills that wait for a checkpoint that is being written."""
-DIFFERENT = (
-    "executor",
-    "workers",
-    "jobs_retried",
-    "resumed",
-    "workers_lost",
-    "elapsed_s",
-    "simulations_per_s",
-)
-"""Fields of the answer that a break may change."""
 
 SEARCHES: dict[str, list[dict[str, Any]]] = {
     "root": [

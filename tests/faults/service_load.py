@@ -36,8 +36,10 @@ import httpx
 from cluster.client.client import AsyncClient, ServiceError
 from cluster.system.processes import descendants
 from search.request import SearchRequest
-from tests.cluster.service_process import Server
-from tests.faults.harness import Campaign, command_of, digest_of, main, memory_of, new_parser, print_fields
+from tests.cluster.processes import command_of
+from tests.cluster.searches import alone
+from tests.cluster.service.process import Server
+from tests.faults.harness import Campaign, main, memory_of, new_parser, print_fields
 
 POLL_S = 0.25
 """How often a client asks how its search stands."""
@@ -223,7 +225,6 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "statuses": len(seen.statuses),
         "status_p50_s": round(calm[len(calm) // 2], 4) if calm else None,
         "status_p99_s": round(calm[int(0.99 * len(calm))], 4) if calm else None,
-        "status_p99_s_by_minute": p99_by_minute(seen),
         "status_max_s": round(calm[-1], 4) if calm else None,
         "workers_busy": busy_shares(seen, options),
         "memory_mb": [
@@ -236,15 +237,6 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "server_restarts": metric(metrics, "server_restarts_total"),
         "killed": options.kill,
     }
-
-
-def p99_by_minute(seen: Seen) -> list[float]:
-    """Of status requests."""
-    began_s = min((at for at, _ in seen.statuses), default=0.0)
-    minutes: dict[int, list[float]] = {}
-    for at, took in seen.statuses:
-        minutes.setdefault(int((at - began_s) / 60), []).append(took)
-    return [round(sorted(took)[int(0.99 * len(took))], 4) for _, took in sorted(minutes.items())]
 
 
 def busy_shares(seen: Seen, options: argparse.Namespace) -> list[float]:
@@ -292,7 +284,7 @@ def judge(campaign: Campaign, options: argparse.Namespace, seen: Seen, found: di
 
 def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     """One service, with all its clients."""
-    expected = [digest_of(SearchRequest(**body)) for body in bodies(options.scale)]
+    expected = [alone(SearchRequest(**body)).digest for body in bodies(options.scale)]
     # Compiled kernels are many objects, which a collection would look through while 50 clients wait.
     gc.freeze()
     place = Place(campaign, options.workers)

@@ -29,16 +29,15 @@ from typing import TYPE_CHECKING, Any, cast
 from cluster.executors.choose import make_executor
 from cluster.system.processes import descendants
 from search.request import SearchRequest
+from tests.cluster.searches import alone, search_on
 from tests.faults.harness import (
     Campaign,
-    comes_true,
-    digest_of,
     main,
     name_of,
     new_parser,
     resident_mb,
-    search_on,
 )
+from tests.waiting import comes_true
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -231,7 +230,7 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     known = []
     for values in SEARCHES:
         request = SearchRequest(**values, memory_mb=64, seed=draw.randrange(1000))
-        known.append((request, digest_of(request)))
+        known.append((request, alone(request).digest))
     print(f"{len(known)} searches known", flush=True)
     tally = Tally()
     while tally.searches < options.searches:

@@ -106,5 +106,5 @@ def test_endless_code_that_catches_everything_ends_and_what_follows_is_left_alon
 
 
 def test_what_is_endless_only_when_compiled_passes_the_trial(tmp_path: Path) -> None:
-    """So it shows how the commands end that meet it (tests/cluster/test_interruption.py)."""
+    """So it shows how the commands end that meet it (tests/cluster/system/test_interruption.py)."""
     assert games.load(write_take(tmp_path, *ENDLESS_WHEN_COMPILED)).max_moves == 3

@@ -21,7 +21,7 @@ from search.prepare import open_search
 from search.request import SUBTREE, SearchRequest
 from search.strategies import STRATEGY_CLASSES
 from search.tree.arena import ROOT, Tree, children_of
-from tests.cluster.interrupted import fresh, keep_after, session_of, unchanged
+from tests.cluster.searches import fresh, keep_after, session_of, unchanged
 from tests.games.common import JIT
 from tests.search.common import KNOBS, ChaosExecutor, run_search, undisturbed
 from tests.search.forms import COMPILED, FILE, FORMS, problem

@@ -21,6 +21,14 @@ WAIT_MS = 120_000
 expect.set_options(timeout=WAIT_MS)
 CELLS = re.compile(r"[A-Za-z][0-9]{1,2}")
 STEP = re.compile(r"([A-Za-z][0-9]{1,2})-?([A-Za-z][0-9]{1,2})")
+MACHINE = "a machine; 2026-01-02; banyan 0.1.0"
+REPORT = [
+    {"game": "gomoku", "strategy": "tree", "workers": workers, "simulations_per_s": 100.0 * workers}
+    | {"speedup": float(workers), "spread": [99.0 * workers, 101.0 * workers], "of_ceiling": 0.97}
+    | {"measured_on": MACHINE}
+    for workers in (1, 2)
+]
+"""What `banyan speedup` writes."""
 
 
 @contextmanager

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 if TYPE_CHECKING:
     # `make test` installs no playwright, and runs no test that asks for these fixtures.
@@ -26,10 +25,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    # The browser comes first: without one no server is needed.
-    openspiel = ("--allow-games", "openspiel:*") if find_spec("pyspiel") else ()
-    with Server(tmp_path_factory.mktemp("page"), *openspiel) as found:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests of a file, with the options that it has as SERVER."""
+    with Server(tmp_path_factory.mktemp("data"), *getattr(request.module, "SERVER", ())) as found:
         yield found
 
 

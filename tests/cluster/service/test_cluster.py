@@ -25,7 +25,8 @@ from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S
 from cluster.service.live import Feed, FeedEvent, Follower
 from cluster.service.store import Store
 from search.coordinator import Counters
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
+from tests.waiting import eventually
 
 SINCE_1970_S = 1.8e9
 
@@ -294,14 +295,14 @@ def test_a_curve_is_kept_with_its_search(tmp_path: Path) -> None:
         client.wait(client.submit(body | {"seconds": None, "simulations": 100})["id"])
         short = client.wait(client.submit(body | {"seconds": 2.0})["id"])["id"]
         long = client.submit(body)["id"]
-        until_s = time.monotonic() + 200
         with closing(sqlite3.connect(tmp_path / "searches.sqlite")) as db:
-            running: list[list[float]] = []
-            while len(running) < 4:
-                assert time.monotonic() < until_s
-                time.sleep(0.1)
+
+            def kept() -> list[list[float]]:
                 found = db.execute("SELECT points FROM curves WHERE id = ?", (long,)).fetchone()
-                running = json.loads(found[0]) if found else []
+                return json.loads(found[0]) if found else []
+
+            eventually(lambda: len(kept()) >= 4, within_s=200)
+            running = kept()
         ended = httpx.get(f"{curves}/{short}/curve").json()["points"]
         assert 2 <= len(ended) <= 240
         assert [point[0] for point in ended] == sorted(point[0] for point in ended)
@@ -313,10 +314,10 @@ def test_a_curve_is_kept_with_its_search(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         client, curves = server.client(), f"{server.url}/api/v1/searches"
         assert httpx.get(f"{curves}/{short}/curve").json()["points"] == ended
-        until_s = time.monotonic() + 200
-        while len(now := httpx.get(f"{curves}/{long}/curve").json()["points"]) < len(running) + 1:
-            assert time.monotonic() < until_s
-            time.sleep(0.1)
+        eventually(
+            lambda: len(httpx.get(f"{curves}/{long}/curve").json()["points"]) > len(running), within_s=200
+        )
+        now = httpx.get(f"{curves}/{long}/curve").json()["points"]
         # It goes on from the last checkpoint, which is older than the last point.
         assert now[: len(running) - 1] == running[:-1]
         client.cancel(long)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from types import SimpleNamespace
 from typing import Any
@@ -20,19 +20,14 @@ from cluster.service.errors import Problem
 from cluster.service.limits import Limits
 from cluster.service.live import Feed
 from cluster.service.service_figures import ServiceFigures
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 from tests.waiting import eventually
 
 MOST, OF_ONE = 40, 30
 HALF_A_HEADER = b"GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 STREAM = "GET /api/v1/searches/{}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PROBES = ("/healthz", "/readyz")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data"), "--max-connections", str(MOST)) as server:
-        yield server
+SERVER = ("--max-connections", str(MOST))
 
 
 def connected(stack: ExitStack, server: Server, sent: bytes) -> socket.socket:
@@ -75,7 +70,7 @@ def test_probes_are_answered_while_an_address_has_all_its_requests(server: Serve
         for path in PROBES:
             assert httpx.get(server.url + path).status_code == 200
         streams[0].close()
-        eventually(lambda: httpx.get(f"{server.url}/version").status_code == 200, within_s=20)
+        eventually(lambda: httpx.get(f"{server.url}/version").status_code == 200)
     client.cancel(search_id)
     client.wait(search_id)
 
@@ -118,8 +113,10 @@ def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
 
     async def run() -> list[Any]:
         streams = [asyncio.create_task(follow()) for _ in range(9)]
-        done, _ = await asyncio.wait(streams, timeout=1.0)
-        assert (len(done), figures.streams) == (6, 3)
+        async with asyncio.timeout(60):
+            while sum(stream.done() for stream in streams) < 6:
+                await asyncio.sleep(0.01)
+        assert figures.streams == 3
         feed.close()
         return await asyncio.gather(*streams, return_exceptions=True)
 
@@ -191,9 +188,10 @@ def test_who_reads_slowly_gets_everything() -> None:
         await reader.readuntil(b"\r\n\r\n")
         for _ in range(32):
             await reader.readexactly(2**20)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
 
-    assert served(ask, Patience(head_s=0.1, request_s=0.1, stalled_s=0.15)).refusals["too_slow"] == 0
+    # Longer in all than it may stall at once, which is longer than a busy machine pauses.
+    assert served(ask, Patience(head_s=0.5, request_s=0.5, stalled_s=1.0)).refusals["too_slow"] == 0
 
 
 def served(
@@ -211,7 +209,7 @@ def served(
         loop, state = asyncio.get_running_loop(), ServerState()
         server = await loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await ask(reader, writer)
         writer.close()
         server.close()

@@ -25,8 +25,8 @@ from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
-from tests.cluster.interrupted import session_of
-from tests.cluster.service_process import Server
+from tests.cluster.searches import session_of
+from tests.cluster.service.process import Server
 from tests.waiting import eventually
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}

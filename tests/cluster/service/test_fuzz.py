@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import games
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.cluster.processes import named
 from tests.cluster.service.browser import Visitor
-from tests.cluster.service.test_ray import named
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
     expect(page.locator("#throughput-searches a").first).to_have_text(re.compile("Gomoku, "))
     expect(page.locator("#machines h3")).to_have_count(1)
     expect(page.locator("#cluster-empty")).to_be_hidden()
-    killed = named(ray_server, "ray::Banyan")[0]
+    killed = named("ray::Banyan", ray_server.process.pid)[0]
     os.kill(killed, signal.SIGKILL)
     expect(page.locator("#cluster-marks .lost").first).to_contain_text(
         re.compile(r"Worker \d on .+ was lost: its process ended \(ActorDiedError\)$")

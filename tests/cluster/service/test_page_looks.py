@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cluster.service.browser import Visitor
-from tests.cluster.service_process import Server
+from tests.cluster.service.browser import REPORT, Visitor
+from tests.cluster.service.process import Server
 
 pytestmark = pytest.mark.slow
 
 ENDLESS = 50_000_000
+SERVER = ("--allow-games", "openspiel:*") if find_spec("pyspiel") else ()
 
 
 def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) -> None:
@@ -71,21 +73,6 @@ def test_dwarfs_are_seen_in_the_dark(browser: Browser, server: Server) -> None:
     # What WCAG 2.2 asks of graphics that are needed to understand a page (1.4.11).
     assert found.contrast_of('[data-cell="F15"] .stone') >= 3
     found.leave()
-
-
-def test_a_piece_that_was_taken_leaves_a_mark_until_the_next_move(visitor: Visitor) -> None:
-    visitor.begin("morris", "person", "person")
-    for move in ["a7", "a1", "d7", "b4", "g7"]:
-        visitor.my_turn()
-        visitor.make(move)
-    marks = visitor.page.locator("svg.board .taken")
-    expect(marks).to_have_count(0)
-    visitor.make("xa1")
-    expect(visitor.page.locator('[data-cell="a1"] .taken')).to_have_count(1)
-    label = visitor.page.locator('[data-cell="a1"]').get_attribute("aria-label")
-    assert label == "a1, empty, a piece was taken here"
-    visitor.make("d1")
-    expect(marks).to_have_count(0)
 
 
 def test_chances_have_a_unit_and_can_be_hidden(visitor: Visitor) -> None:
@@ -279,11 +266,6 @@ def test_the_first_link_leads_to_the_board(visitor: Visitor, view: str) -> None:
     expect(page.locator("#moves li")).to_have_count(1)
 
 
-REPORT = [
-    {"game": "gomoku", "strategy": "tree", "workers": workers, "simulations_per_s": 100.0 * workers}
-    | {"speedup": float(workers), "spread": [99.0 * workers, 101.0 * workers], "of_ceiling": 0.97}
-    for workers in (1, 2)
-]
 LEAST_CONTRAST = 4.5
 """Of text and what is behind it, by WCAG 2.2 (1.4.3)."""
 

@@ -19,7 +19,6 @@ from cluster.runtime.queue import TaskQueue
 from cluster.runtime.session import Session, task_of
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
 from cluster.runtime.worker_process import ContextWorkers, WorkerProcess
-from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
@@ -27,7 +26,8 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.merge import lone_root
 from search.worker import Worker
-from tests.cluster.interrupted import REQUESTS, fresh, never, session_of, unchanged
+from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
+from tests.thread_executor import Fake
 
 
 class Seen:
@@ -82,10 +82,6 @@ def run_all(runs: Iterable[Run], make_executor: Any = inline) -> Pool:
     return pool
 
 
-def alone(request: SearchRequest) -> dict[str, Any]:
-    return unchanged(session_of(fresh(request)).run())
-
-
 @pytest.mark.slow
 def test_searches_that_run_together_have_the_answers_of_searches_alone(tmp_path: Path) -> None:
     watchers = {name: Seen() for name in REQUESTS}
@@ -93,7 +89,7 @@ def test_searches_that_run_together_have_the_answers_of_searches_alone(tmp_path:
     for name, request in REQUESTS.items():
         result = watchers[name].result
         assert result is not None
-        assert unchanged(result) == alone(request)
+        assert unchanged(result) == unchanged(alone(request))
         assert watchers[name].ends == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -130,9 +126,8 @@ def test_lost_jobs_and_a_lost_executor_change_no_answer(tmp_path: Path) -> None:
     pool = run_all([run_of(tmp_path, request, watcher) for watcher in watchers], Losing)
     assert pool.renewals == 1
     for watcher in watchers:
-        assert watcher.result is not None
         assert watcher.result.jobs_retried > 0
-        assert unchanged(watcher.result) == alone(request)
+        assert unchanged(watcher.result) == unchanged(alone(request))
 
 
 class Breaking(Worker):
@@ -188,7 +183,7 @@ def test_a_search_that_is_cancelled_is_kept_and_goes_on_to_the_same_answer(tmp_p
     keeper = Keeper(run.keeper.path, 60.0, warn=never, begun_s=opened.elapsed_s)
     run_all([Run(opened, again, keeper)])
     assert again.result is not None and again.result.resumed == 1
-    assert unchanged(again.result) == alone(request)
+    assert unchanged(again.result) == unchanged(alone(request))
 
 
 @pytest.mark.parametrize(("strategy", "simulations"), [("tree", 900), ("leaf", 300_000)])
@@ -211,7 +206,7 @@ def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path, strategy: str, simula
     opened = read_checkpoint(run.keeper.path).open()
     run_all([Run(opened, again, Keeper(run.keeper.path, 60.0, warn=never, begun_s=opened.elapsed_s))])
     assert again.result is not None
-    assert unchanged(again.result) == alone(request)
+    assert unchanged(again.result) == unchanged(alone(request))
 
 
 def task(run: int, index: int, work_s: float = 1e-6) -> Task:
@@ -363,20 +358,12 @@ def test_workers_forget_searches_that_no_longer_run() -> None:
     assert set(workers._workers) == set(workers._contexts) == {2}
 
 
-class Idle:
+class Idle(Fake):
     """An executor that nobody needs, but that has to look after its workers."""
 
     looks = 0
 
-    name = "idle"
-    num_workers = 1
-    workers: list[WorkerStatus] = []  # noqa: RUF012
-
     def __init__(self, queue: PoolQueue) -> None: ...
-
-    def use(self, workers: int) -> None: ...
-
-    def open(self, context: Any) -> None: ...
 
     def submit(self, tasks: Iterable[Task]) -> None: ...
 
@@ -384,10 +371,6 @@ class Idle:
         Idle.looks += 1
         assert timeout_s == 0
         return []
-
-    def drop(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:

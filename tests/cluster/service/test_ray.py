@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,9 +21,10 @@ from cluster.service.server import of_workers
 from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.processes import named
 from tests.cluster.prometheus import free_port
-from tests.cluster.service_process import Server
+from tests.cluster.searches import alone
+from tests.cluster.service.process import Server, searching
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ BODIES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def digests() -> list[str]:
-    return [session_of(fresh(SearchRequest(**body))).run().digest for body in BODIES]
+    return [alone(SearchRequest(**body)).digest for body in BODIES]
 
 
 @pytest.fixture(scope="module")
@@ -50,32 +50,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def named(server: Server, name: str) -> list[int]:
-    """The processes of a server whose command has this in it."""
-    found = []
-    for pid in descendants(server.process.pid):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if name in command:
-            found.append(pid)
-    return found
-
-
 def begin(client: Client) -> list[str]:
     """Ask for all searches; returns when the first of them has done something."""
     ids = [client.submit(body)["id"] for body in BODIES]
-    for event in client.events(ids[0]):
-        if event.name == "progress" and event.data["simulations"] > 0:
-            break
+    searching(client, ids[0])
     return ids
 
 
 def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: list[str]) -> None:
     client = server.client()
     ids = begin(client)
-    workers = named(server, "ray::Banyan")
+    workers = named("ray::Banyan", server.process.pid)
     assert len(workers) == 2
     # They leave the server what it needs to answer: Ray makes them nicer, in sessions of their own.
     mine = os.getpriority(os.PRIO_PROCESS, server.process.pid)
@@ -85,12 +70,13 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     if Path("/proc/self/autogroup").exists():
         assert [os.getsid(pid) for pid in workers] == workers
     os.kill(workers[0], signal.SIGKILL)
-    until_s = time.monotonic() + 60
-    seen: dict[str, Any] = {"marks": []}
-    while [mark["change"] for mark in seen["marks"]] != ["joined", "joined", "lost", "joined"]:
-        assert time.monotonic() < until_s, seen["marks"]
-        time.sleep(0.2)
-        seen = httpx.get(f"{server.url}/api/v1/cluster").json()
+
+    def cluster() -> dict[str, Any]:
+        return dict(httpx.get(f"{server.url}/api/v1/cluster").json())
+
+    changes = ["joined", "joined", "lost", "joined"]
+    eventually(lambda: [mark["change"] for mark in cluster()["marks"]] == changes)
+    seen = cluster()
     (worker,) = {mark["worker"] for mark in seen["marks"][2:]}
     # Its start may take less than a second.
     assert -1 in seen["workers"][worker]["strip"]
@@ -114,18 +100,18 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     long_id = client.submit(long)["id"]
     ids = [*begin(client), long_id]
     before = server.restarts()
-    for pid in named(server, "raylet/raylet"):
+    for pid in named("raylet/raylet", server.process.pid):
         os.kill(pid, signal.SIGKILL)
     ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 5
-    expected = [*digests, session_of(fresh(SearchRequest(**long))).run().digest]
+    expected = [*digests, alone(SearchRequest(**long)).digest]
     assert [search["result"]["digest"] for search in ended] == expected
     assert sum(search["result"]["jobs_retried"] for search in ended) > 0
     assert server.restarts() == before
     assert server.process.poll() is None
     # Of the Ray that was killed nothing is left.
-    assert len(named(server, "ray::Banyan")) == 2
-    assert len(named(server, "raylet/raylet")) == 1
+    assert len(named("ray::Banyan", server.process.pid)) == 2
+    assert len(named("raylet/raylet", server.process.pid)) == 1
 
 
 def test_workers_that_others_start_have_no_niceness_of_ours() -> None:
@@ -186,7 +172,7 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
                 eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 200)
                 found = client.wait(search_id)
             assert found["state"] == "done"
-            assert found["result"]["digest"] == session_of(fresh(SearchRequest(**BODY))).run().digest
+            assert found["result"]["digest"] == alone(SearchRequest(**BODY)).digest
             # The machine has gone again.
             eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 503)
 

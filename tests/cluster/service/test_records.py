@@ -19,7 +19,8 @@ from cluster.service.records import QUEUED, UNREADABLE
 from cluster.service.request_models import SearchBody
 from cluster.service.store import FORMAT, Store
 from games.errors import InvalidInput
-from tests.cluster.service_process import Server
+from tests.cluster.service.process import Server
+from tests.waiting import eventually
 
 BODY: dict[str, Any] = {"game": "tictactoe", "simulations": 20, "lanes": 1}
 REQUEST = SearchBody(**BODY).model_dump()
@@ -159,9 +160,7 @@ def test_nobody_else_can_read_what_is_stored(tmp_path: Path) -> None:
         with Server(folder, "--checkpoint-every", "0.1") as server:
             client = server.client()
             search_id = client.submit({"game": "tictactoe", "seconds": 60, "lanes": 1})["id"]
-            for event in client.events(search_id):
-                if event.name == "progress" and (folder / f"checkpoints/{search_id}.npz").exists():
-                    break
+            eventually((folder / f"checkpoints/{search_id}.npz").exists)
             files = [path for path in folder.rglob("*") if path.is_file()]
             assert {path.name for path in files} >= {"searches.sqlite", "searches.sqlite-wal", "old.npz"}
             assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}

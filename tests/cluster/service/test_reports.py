@@ -16,8 +16,8 @@ import pytest
 from cluster.lab.throughput.speedup import Row
 from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
-from tests.cluster.interrupted import fresh, session_of
-from tests.cluster.service_process import Server
+from tests.cluster.searches import alone
+from tests.cluster.service.process import Server
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
@@ -31,19 +31,13 @@ ROWS: list[dict[str, Any]] = [
 ]
 STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
 PATIENCE_S = 120.0
+SERVER = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
 
 
 def write(path: Path, value: object, modified: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     os.utime(path, (modified, modified))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
-    with Server(tmp_path_factory.mktemp("data"), *options) as server:
-        yield server
 
 
 @pytest.fixture
@@ -153,14 +147,14 @@ def test_measurements_that_cannot_be_are_refused_by_their_field(
 
 def ended(api: httpx.Client) -> dict[str, Any]:
     """The last measurement, when it is over."""
-    until_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until_s:
-        last: dict[str, Any] = api.get("/speedups").json()["last"]
-        if last["state"] != "running":
-            return last
-        assert last["left_s"] >= 0
-        time.sleep(0.05)
-    raise AssertionError(last)
+
+    def last() -> dict[str, Any]:
+        found: dict[str, Any] = api.get("/speedups").json()["last"]
+        assert found["state"] != "running" or found["left_s"] >= 0
+        return found
+
+    eventually(lambda: last()["state"] != "running", within_s=PATIENCE_S)
+    return last()
 
 
 def result(api: httpx.Client, last: dict[str, Any]) -> list[dict[str, Any]]:
@@ -198,7 +192,7 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
         assert (row["of_ceiling"], row["ceiling_simulations_per_s"]) == (None, None)
         names = ("game", "strategy", "lanes", "simulations")
         request = SearchRequest(**{name: row[name] for name in names})
-        assert session_of(fresh(request)).run().digest == row["digest"]
+        assert alone(request).digest == row["digest"]
     search = api.post("/searches", json={"game": "tictactoe", "seconds": 60}).json()["id"]
     api.post("/speedups", json=body | {"strategies": ["root"]})
     rows = result(api, ended(api))

@@ -19,20 +19,14 @@ from games.contract.findings import deal
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from search.run_inline import run
-from tests.cluster.interrupted import fresh, session_of, unchanged
-from tests.cluster.service_process import Server
+from tests.cluster.searches import alone, unchanged
+from tests.cluster.service.process import Server, searching
 from tests.waiting import eventually
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "seconds": 60, "lanes": 3}
 """Nothing waits for its end."""
-LIMITS = ("--max-running", "2", "--max-waiting", "3", "--max-simulations", "1000000", "--max-memory", "512")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("data"), *LIMITS) as server:
-        yield server
+SERVER = ("--max-running", "2", "--max-waiting", "3", "--max-simulations", "1000000", "--max-memory", "512")
 
 
 @pytest.fixture
@@ -49,21 +43,19 @@ def client(server: Server) -> Iterator[Client]:
 def started(client: Client, body: dict[str, Any]) -> str:
     """The id of a search that has begun to search."""
     search_id = str(client.submit(body)["id"])
-    for event in client.events(search_id):
-        if event.name == "progress" and event.data["simulations"] > 0:
-            return search_id
-    raise AssertionError("it ended before it began")
+    searching(client, search_id)
+    return search_id
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_the_answer_is_that_of_the_command_line(client: Client, strategy: str) -> None:
     search = client.wait(client.submit(SMALL | {"strategy": strategy})["id"])
     request = SearchRequest("gomoku:size=5", strategy=strategy, simulations=900, lanes=3, seed=4)
-    alone = session_of(fresh(request)).run()
+    expected = alone(request)
     assert search["state"] == "done"
     assert search["error"] is search["progress"] is None
-    assert list(search["result"]) == list(alone.to_json())
-    assert {name: search["result"][name] for name in unchanged(alone)} == unchanged(alone)
+    assert list(search["result"]) == list(expected.to_json())
+    assert {name: search["result"][name] for name in unchanged(expected)} == unchanged(expected)
 
 
 @pytest.mark.slow
@@ -84,8 +76,8 @@ def test_all_options_reach_the_search(client: Client) -> None:
     }
     search = client.wait(client.submit(body)["id"])
     options = {name: value for name, value in body.items() if name != "moves"}
-    alone = session_of(fresh(SearchRequest(moves=("c3",), **options))).run()
-    assert search["result"]["digest"] == alone.digest
+    expected = alone(SearchRequest(moves=("c3",), **options))
+    assert search["result"]["digest"] == expected.digest
     assert {name: search["request"][name] for name in body} == body
 
 

@@ -1,0 +1,264 @@
+"""The command `banyan`, as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from cluster.cli import app, explain, run
+from cluster.commands.options import MANY
+from cluster.system.interruption import INTERRUPTED
+from search.options import GROUPS, knobs_of
+from search.request import STRATEGIES, SUBTREE, SearchRequest
+from tests.cluster.command import ROOT, Here, banyan, interrupted, start
+from tests.cluster.searches import compiled_only
+
+FIELDS = [
+    *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
+    *("best_move", "value", "pv", "children"),
+    *(
+        "simulations",
+        "playouts",
+        "tree_nodes",
+        "tree_full",
+        "jobs",
+        "jobs_retried",
+        "resumed",
+        "workers_lost",
+    ),
+    *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
+]
+"""Of `banyan search --json`, as programs rely on them."""
+INLINE = ("--executor", "inline")
+SMALL = (*INLINE, "--simulations", "300")
+COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def search_json(here: Here, *arguments: str) -> Any:
+    return here.json("search", *arguments, "--no-progress")
+
+
+@pytest.mark.parametrize("reason", ["", ": Unable to allocate 163. GiB"])
+def test_too_little_memory_is_one_line_that_names_the_option(reason: str) -> None:
+    line = f"there is not enough memory{reason}; a smaller --memory may do"
+    assert explain(MemoryError(reason[2:])) == (line, 1)
+
+
+def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:
+    status, out, err = banyan("search", "gomoku", "--moves", "z99", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith("banyan: error: --moves: 'z99'")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("search", "tictactoe", *SMALL), ("speedup", "tictactoe")])
+def test_a_port_in_use_is_found_before_anything_starts(command: tuple[str, ...], here: Here) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        err = here.refusal(*command, "--metrics-port", str(port))
+    assert f"--metrics-port: {port}" in err
+
+
+def test_a_search_says_where_its_metrics_are(here: Here) -> None:
+    status, _, err = here("search", "tictactoe", "--metrics-port", "0", *SMALL)
+    assert status == 0
+    assert re.search(r"^banyan: metrics at http://127\.0\.0\.1:\d+/metrics$", err, re.MULTILINE)
+
+
+def test_json_is_one_object_with_the_fields_that_programs_rely_on() -> None:
+    status, out, err = banyan("search", "tictactoe", "--moves", "b2 a1", *SMALL, "--json")
+    assert status == 0, err
+    assert out.count("\n") == 1
+    answer = json.loads(out)
+    assert list(answer) == FIELDS
+    assert answer["game"] == "tictactoe"
+    assert answer["moves"] == ["b2", "a1"]
+    assert answer["simulations"] == 300
+    assert answer["stopped_by"] == "simulations"
+    assert answer["best_move"] == answer["pv"][0]
+    visits = [child["visits"] for child in answer["children"]]
+    assert visits == sorted(visits, reverse=True)
+    assert 0 < sum(visits) <= 300
+    assert re.fullmatch("[0-9a-f]{64}", answer["digest"])
+
+
+def test_options_reach_the_search(here: Here) -> None:
+    answer = search_json(
+        here, "gomoku:size=5", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
+    )
+    assert (answer["strategy"], answer["lanes"], answer["seed"]) == ("leaf", 3, 5)
+    assert answer["game"].startswith("gomoku:size=5")
+
+
+def test_the_solver_ends_a_won_position(here: Here) -> None:
+    answer = search_json(here, "tictactoe", "--moves", "a1 a2 b1 b2", *INLINE, "--solver")
+    assert (answer["best_move"], answer["value"], answer["stopped_by"]) == ("c1", 1.0, "proven")
+
+
+def test_memory_alone_is_a_budget(here: Here) -> None:
+    answer = search_json(here, "gomoku:size=9", *INLINE, "--memory", "1")
+    assert answer["stopped_by"] == "memory"
+    assert answer["tree_full"] is True
+
+
+def test_memory_that_is_used_up_is_said(here: Here) -> None:
+    command = ("search", "gomoku:size=9", *INLINE, "--memory", "1", "--simulations", "200000")
+    status, out, err = here(*command, "--no-progress")
+    assert status == 0
+    assert "200,000 in" in out
+    assert "the memory of 1 MB was full: the search continued without growing" in err
+
+
+def test_people_see_the_board_and_the_best_move(here: Here) -> None:
+    status, out, err = here(
+        "search", "tictactoe", "--moves", "a1 a2 b1 b2", *SMALL, "--no-color", "--no-progress"
+    )
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    # The best move, with its share of the visits, stands in brackets on the board.
+    assert re.search(r"^1 +X +X +\[\d+\]", out, re.MULTILINE)
+    assert re.search(r"^best move +c1", out, re.MULTILINE)
+    for name in ("value", "line", "simulations", "rate", "ran on", "stopped by", "digest"):
+        assert re.search(f"^{name}", out, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("games",), ("experiment",)])
+def test_tables_are_whole_in_a_pipe_however_narrow_a_terminal_is_said_to_be(command: tuple[str, ...]) -> None:
+    status, narrow, err = banyan(*command, COLUMNS="40")
+    assert status == 0, err
+    assert "\N{HORIZONTAL ELLIPSIS}" not in narrow
+    assert narrow == banyan(*command, COLUMNS="400")[1]
+
+
+def test_progress_goes_to_standard_error_alone() -> None:
+    status, out, err = banyan("search", "gomoku:size=9", *INLINE, "--seconds", "3.3", "--json")
+    assert status == 0
+    assert json.loads(out)["stopped_by"] == "seconds"
+    lines = [line for line in err.splitlines() if "simulations" in line]
+    assert 1 <= len(lines) <= 3
+    assert all(line.startswith("banyan: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("where", "number"),
+    [
+        (INLINE, signal.SIGINT),
+        (INLINE, signal.SIGTERM),
+        pytest.param(("--workers", "2"), signal.SIGINT, marks=compiled_only),
+    ],
+)
+def test_an_interrupted_search_prints_its_best_answer(where: tuple[str, ...], number: signal.Signals) -> None:
+    search = start("search", "gomoku:size=9", *where, "--seconds", "100", "--json")
+    status, out, _ = interrupted(search, "simulations", number)
+    assert status == INTERRUPTED
+    answer = json.loads(out)
+    assert (answer["stopped_by"], answer["executor"]) == (
+        "cancelled",
+        "inline" if where == INLINE else "threads",
+    )
+    assert answer["best_move"] and answer["simulations"] > 0
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_describes_every_option(command: str) -> None:
+    assert COMMANDS[command].help
+    for parameter in COMMANDS[command].params:
+        assert parameter.help, parameter.name
+
+
+def test_help_of_search_has_a_panel_for_each_group(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    out = here.text("search", "--help-all")
+    titles = re.findall(r"^\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}\S (.+?) \S+$", out, re.MULTILINE)
+    assert titles == ["Arguments", *GROUPS, "Where it runs", "Output"]
+    for parameter in COMMANDS["search"].params:
+        for name in parameter.opts:
+            assert parameter.name == "game" or f" {name} " in out
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_is_short_and_says_how_to_see_the_rest(
+    command: str, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    short, full = (here(command, wanted)[1] for wanted in ("--help", "--help-all"))
+    options = [each.opts[0] for each in COMMANDS[command].params if each.opts[0].startswith("-")]
+    shown = [
+        len(re.findall(rf"^.[ *]+({'|'.join(options)})\b", page, re.MULTILINE)) for page in (short, full)
+    ]
+    assert shown[1] == len(options)
+    left = re.search(r"(\d+) more options: banyan \S+ --help-all", short)
+    assert (left is None) == (short == full) == (len(COMMANDS[command].params) <= MANY)
+    if left is not None:
+        assert 5 <= shown[0] == len(options) - int(left[1]) <= 12
+        assert len(short.splitlines()) < 65
+
+
+def test_the_first_panel_of_search_is_what_most_people_need() -> None:
+    first = {each.opts[0] for each in COMMANDS["search"].params if not getattr(each, "rich_help_panel", None)}
+    assert first == {
+        *("game", "--moves", "--position", "--simulations", "--seconds", "--memory"),
+        *("--strategy", "--seed", "--workers"),
+    }
+
+
+@pytest.mark.parametrize("command", ["search", "tree"])
+def test_defaults_that_help_states_are_those_of_the_request(command: str) -> None:
+    stated = {each.name: each for each in COMMANDS[command].params}
+    for knob in knobs_of(SearchRequest):
+        default, shown = stated[knob.name].default, stated[knob.name].show_default
+        if default is not None:
+            assert default == knob.default
+        elif knob.default is None:
+            assert shown == (knob.option.unset or True)
+
+
+def test_nothing_heavy_is_imported_for_help() -> None:
+    code = (
+        "import sys; from cluster.cli import run; run(['--help']);"
+        "print([name for name in ('numba', 'numpy', 'ray', 'matplotlib') if name in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert out.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    with start("show", "gomoku") as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
+def test_versions_are_one_line() -> None:
+    status, out, err = banyan("--version")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(
+        r"banyan \d+\.\d+\.\d+ \(python [\d.]+, ray [\d.]+, numba [\d.]+, numpy [\d.]+\)\n", out
+    )
+
+
+def test_a_command_without_arguments_is_helped() -> None:
+    status, out, err = banyan()
+    assert (status, err) == (2, "")
+    assert "Usage: banyan" in out
+
+
+@compiled_only
+@pytest.mark.parametrize("strategy", [*STRATEGIES, SUBTREE])
+def test_that_kernels_are_compiled_is_told_once(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ("search", "tictactoe", "--strategy", strategy, "--simulations", "100", "--seed", "5")
+    assert run(search) == 0
+    capsys.readouterr()
+    assert run(search) == 0
+    assert "compiling" not in capsys.readouterr().err

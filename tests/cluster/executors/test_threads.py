@@ -1,0 +1,155 @@
+"""The threads executor: jobs run side by side in one process, and the answer is that of one thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import banyan
+import pytest
+
+from cluster.executors.choose import make_executor
+from cluster.executors.handover import THREADS_PAY_S
+from cluster.executors.threads import ThreadsExecutor
+from cluster.runtime.tasks import JobDone, Task
+from games.errors import InvalidInput
+from search.request import SearchRequest
+from search.worker import Worker
+from tests.cluster.problems import WALK
+from tests.cluster.searches import alone, compiled_only, search_on
+from tests.search.test_evaluator import HASHED
+
+GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
+
+
+@contextmanager
+def threads(number: int, make_worker: Callable[[], Any] = Worker) -> Iterator[ThreadsExecutor]:
+    before = set(threading.enumerate())
+    executor = ThreadsExecutor(number, make_worker)
+    try:
+        yield executor
+    finally:
+        executor.close()
+        left = set(threading.enumerate()) - before
+        # That one says what was compiled, for a second longer.
+        assert all(thread.name == "banyan compiling" for thread in left)
+
+
+@compiled_only
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
+    with threads(3) as executor:
+        for game in GAMES:
+            request = SearchRequest(game, strategy=strategy, lanes=5, simulations=3_000, seed=2)
+            expected = alone(request).digest
+            for number in (3, 1, 2):
+                executor.use(number)
+                result, _ = search_on(executor, request)
+                assert result.digest == expected, game
+                executor.use(3)
+
+
+KEY = 7
+
+
+class Meeting:
+    """A worker whose jobs end only together: none ends unless two run at once."""
+
+    together = threading.Barrier(2)
+
+    def prepare(self, context: Any) -> None:
+        pass
+
+    def run(self, context: Any, job: Any) -> Any:
+        if job == "fails":
+            raise ValueError("the job says so")
+        self.together.wait(20)
+        return job
+
+
+def tasks(*jobs: str) -> list[Task]:
+    return [Task(index, job, work=1, context=KEY) for index, job in enumerate(jobs)]
+
+
+def events(executor: ThreadsExecutor, number: int) -> list[Any]:
+    found: list[Any] = []
+    while len(found) < number:
+        found += executor.wait(10.0)
+    return found
+
+
+def test_tasks_run_side_by_side() -> None:
+    with threads(2, Meeting) as executor:
+        executor.open(None)
+        executor.add_context(KEY, "a context")
+        executor.submit(tasks("a", "b", "c", "d"))
+        done = events(executor, 4)
+        assert sorted(each.result for each in done) == ["a", "b", "c", "d"]
+        assert [status.jobs_done for status in executor.workers] == [2, 2]
+
+
+def test_a_task_that_raises_is_an_event_and_its_thread_goes_on() -> None:
+    with threads(2, Meeting) as executor:
+        executor.open(None)
+        executor.add_context(KEY, "a context")
+        executor.submit(tasks("fails", "fails", "fails", "a", "b"))
+        found = events(executor, 5)
+        failures = [each for each in found if not isinstance(each, JobDone)]
+        assert [each.error for each in failures] == ["ValueError: the job says so"] * 3
+
+
+def test_what_is_dropped_gives_no_events() -> None:
+    with threads(2, Meeting) as executor:
+        executor.open(None)
+        executor.add_context(KEY, "a context")
+        executor.submit(tasks("a", "b", "c", "d"))
+        executor.drop()
+        assert executor.wait(0.0) == []
+        executor.submit(tasks("e", "f"))
+        assert sorted(each.result for each in events(executor, 2)) == ["e", "f"]
+
+
+@compiled_only
+def test_a_search_that_lasts_runs_in_threads_unless_they_do_not_help(tmp_path: Path) -> None:
+    file = tmp_path / "walk.py"
+    file.write_text(WALK)
+    long = {"seconds": 2 * THREADS_PAY_S, "workers": 2}
+    assert banyan.search("tictactoe", **long).executor == "threads"
+    assert banyan.search("tictactoe", seconds=long["seconds"], workers=1).executor == "inline"
+    assert banyan.search("tictactoe", lanes=1, **long).executor == "inline"
+    assert banyan.search("tictactoe", simulations=1_000, workers=2).executor == "inline"
+    assert banyan.search(str(file), **long).executor == "inline"
+    short = banyan.search("tictactoe", simulations=1_000, workers=2, executor="threads")
+    assert (short.executor, short.workers) == ("threads", 2)
+    with pytest.raises(InvalidInput, match=r"executor.*threads.*the rules of walk are not compiled"):
+        banyan.search(str(file), executor="threads", **long)
+
+
+@compiled_only
+def test_an_evaluator_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match=r"executor.*the evaluator is plain Python"):
+        banyan.search("tictactoe", evaluator=HASHED, strategy="leaf", simulations=100, executor="threads")
+
+
+def test_what_threads_cannot_have_is_refused() -> None:
+    for field, wrong in (
+        ("address", {"address": "auto"}),
+        ("executor", {"make_worker": Meeting}),
+        ("executor", {"standing": True}),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            make_executor("threads", 2, **wrong)  # type: ignore[arg-type]
+        assert refused.value.field == field
+
+
+@compiled_only
+def test_a_search_that_fails_in_a_thread_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Worker, context: Any, job: Any) -> Any:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(Worker, "run", fail)
+    with threads(2) as executor, pytest.raises(MemoryError, match="no room"):
+        search_on(executor, SearchRequest("tictactoe", simulations=1_000))

@@ -1,0 +1,353 @@
+"""Experiments: tables as data, what they need, units, and a run that is broken off."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import le
+from pathlib import Path
+
+import pytest
+
+from cluster.executors.inline import InlineExecutor
+from cluster.lab.sources import report
+from cluster.lab.sources.estimate import Estimate, SourceFigure
+from cluster.lab.sources.measures import Measured
+from cluster.lab.sources.pictures import pictures_of
+from cluster.lab.sources.report import to_html, to_markdown
+from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
+from cluster.lab.sources.units import Store, UnitWorker
+from cluster.lab.sources.verdict import (
+    AGREES,
+    DIFFERS,
+    NOT_RUN,
+    OPEN,
+    Laboratory,
+    Study,
+    TableResult,
+    Verdict,
+    judge,
+)
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.tasks import JobDone, JobLost
+from games.errors import InvalidInput
+from search.coordinator import MAX_ATTEMPTS
+
+TEXT = """
+title = "two players"
+note = '''for tests
+
+for the page'''
+[defaults]
+measure = "results"
+game = "tictactoe"
+[scales.quick]
+games = 6
+budget = "simulations=20"
+[scales.full]
+games = 10
+budget = "simulations=20"
+[[rows]]
+name = "random"
+a = "random"
+b = "uct:{budget}"
+n = 100
+figures = { wins = 10.0, draws = 10.0, losses = 80.0 }
+[[rows]]
+name = "the same games"
+a = "random"
+b = "uct:{budget}"
+quick = { games = 4 }
+figures = { losses = 0.0, wins = 100.0 }
+[[rows]]
+name = "a player that there is not"
+a = "nobody"
+figures = { wins = 50 }
+[[rows]]
+name = "a power"
+measure = "power"
+base = 10
+exponent = 3
+figures = { log10 = 3.0 }
+[[rows]]
+name = "what moves take"
+measure = "thinking"
+a = "uct:{budget}"
+not_comparable = "another machine"
+quick = { games = 2 }
+full = { games = 2 }
+figures = { "simulations, mean" = 10, "simulations, most" = 40 }
+"""
+TABLE = read("999/1", TEXT, "a source")
+
+
+def laboratory_of(store: Store, scale: str = "quick", table: Table = TABLE) -> Laboratory:
+    return Laboratory([table], scale, 0, store)
+
+
+def measured(path: Path, scale: str = "quick", table: Table = TABLE) -> TableResult:
+    """The table, run in this process."""
+    with Store(path) as store:
+        laboratory = laboratory_of(store, scale, table)
+        executor = InlineExecutor(UnitWorker)
+        executor.open(None)
+        drive(Jobset(laboratory), executor)
+    return laboratory.result(table.name)
+
+
+def figures_of(result: TableResult) -> list[tuple[str, str, float]]:
+    return [(v.row.name, each.name, each.ours.value) for v in result.verdicts for each in v.comparisons]
+
+
+def test_every_table_can_be_read_and_every_row_be_made_at_every_scale() -> None:
+    assert len(names()) > 20
+    for scale in SCALES:
+        laboratory = Laboratory(map(load, names()), scale, 0, Store(Path("no-such")))
+        for table in laboratory.tables:
+            for verdict in laboratory.result(table.name).verdicts:
+                assert verdict.failure.endswith(" missing"), (
+                    table.name,
+                    verdict.row.name,
+                    verdict.failure,
+                )
+
+
+def test_every_source_has_its_tables() -> None:
+    assert {name.partition("/")[0] for name in names()} <= set(sources())
+    wanted = {f"002/{number}" for number in range(1, 24)}
+    assert wanted <= set(names())
+
+
+def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
+    result = measured(tmp_path)
+    by_name = {verdict.row.name: verdict for verdict in result.verdicts}
+    # Six games are too few to say that they agree.
+    assert by_name["random"].outcome == OPEN
+    assert by_name["random"].conclusion == "open"
+    shown = replace(by_name["random"].measured, score=(0.1, 0.0, 0.4))
+    assert replace(by_name["random"], measured=shown).conclusion == "same"
+    assert by_name["the same games"].outcome == DIFFERS
+    # Two pairs, both lost, say nothing yet about who is the stronger.
+    assert by_name["the same games"].conclusion == "open"
+    assert by_name["a player that there is not"].outcome == NOT_RUN
+    assert "nobody" in by_name["a player that there is not"].failure
+    assert by_name["a power"].outcome == AGREES
+    measurement = by_name["what moves take"].measured
+    assert measurement.estimates["simulations, mean"].value == 20
+    assert by_name["what moves take"].outcome == "not comparable"
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", name: str = "999/3") -> Study:
+    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys."""
+    text = f'title = "t"\nholds = "{holds}"\n'
+    for number, (figures, n, _, more) in enumerate(rows):
+        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\nn = {n}\n{more}\n'
+        text += "figures = {{ wins = {}, draws = {}, losses = {} }}\n".format(*figures.split("/"))
+    table = read(name, text, "a source")
+    verdicts = []
+    for row, (_, _, games, _) in zip(table.rows_at["quick"], rows, strict=True):
+        shares = map(Estimate.share, games, [sum(games)] * 3)
+        found = Measured(
+            dict(zip(OUTCOMES, shares, strict=True)), 1.0, f"{sum(games)} games", (0.5, 0.4, 0.6)
+        )
+        verdicts.append(Verdict(row, found if sum(games) else None))
+    return judge([TableResult(table, "quick", tuple(verdicts))])[0]
+
+
+EVEN, WON, OURS = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0), "ours = true"
+FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
+FIFTEEN, FAILED = ("0/0/100", 15, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
+BY_ITS = "cannot be decided by its own"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (study(EVEN, EVEN), "holds: 2 rows, all of which agree."),
+        (study(EVEN, ("50/0/50", 250, WON, OURS)), "holds: 1 row, all of which agree."),
+        (study(EVEN, holds="at its own budget"), "holds at its own budget: 1 row, all of which agree."),
+        (
+            study(EVEN, EVEN, EVEN, ("50/0/50", 250, WON, 'cause = "c"')),
+            "holds but for 1 of 4 rows, whose cause is stated.",
+        ),
+        (
+            study(EVEN, ("50/0/50", 250, WON, ""), ("50/0/50", 250, (4, 0, 4), "")),
+            "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open.",
+        ),
+        (
+            study(FEW, FEW, EVEN),
+            f"1 of 3 rows agrees; the other 2 {BY_ITS} 10 games a row: they are not excluded.",
+        ),
+        (
+            study(FEW, ("50/0/50", 250, WON, 'cause = "c"')),
+            f"1 of 2 rows differs (1 with a cause); the other {BY_ITS} 10 games a row: it is not excluded.",
+        ),
+        (study(FEW, FIFTEEN), f"2 rows {BY_ITS} 10 to 15 games a row: they are not excluded."),
+        (study(NOT_COMPARED), "nothing of it can be compared; 1 more is not comparable."),
+        (study(EVEN, EVEN, FAILED), "2 of 2 rows in this report agree; 1 more is not run."),
+        (
+            study(("50/0/50", 250, WON, ""), *[EVEN] * 4, FAILED),
+            "4 of 5 rows in this report agree, 1 differs (none with a cause); 1 more is not run.",
+        ),
+        (study(FAILED), "nothing of it in this report can be compared; 1 more is not run."),
+        (study(EVEN, name="002/11"), "1 of 1 row in this report agrees."),
+    ],
+)
+def test_a_study_has_a_sentence(made: Study, says: str) -> None:
+    assert made.sentence == says
+
+
+def test_rows_of_a_study_are_corrected_together() -> None:
+    """5 of 10 against 100 of 120 (p as scipy's Fisher test has it): alone they differ, of three rows none."""
+    row = ("50/0/50", 10, (100, 0, 20), "")
+    assert [each.outcome for each in study(row).rows] == ["differs"]
+    three = study(row, row, row).rows
+    assert [each.outcome for each in three] == ["not excluded"] * 3
+    assert three[0].p == pytest.approx(0.022797, abs=1e-5)
+    assert three[0].corrected == pytest.approx(3 * (three[0].p or 0))
+
+
+def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
+    """90 % are stated; with the game that is left out as a loss, the row is equal to ours."""
+    assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["002/3", "002/15"])
+def test_an_inferred_number_of_games_has_the_percentages_of_all_rows(name: str) -> None:
+    """Whole numbers of games, rounded as the source rounds; with one game less, not in all rows."""
+
+    def fits(number: int, shares: Sequence[SourceFigure]) -> bool:
+        least = [math.ceil(number * (float(each.value) - each.rounding) / 100) for each in shares]
+        most = [math.floor(number * (float(each.value) + each.rounding) / 100) for each in shares]
+        return all(map(le, least, most)) and sum(least) <= number <= sum(most)
+
+    rows = [[*row.figures.values()] for row in load(name).rows_at["quick"] if row.inferred]
+    smallest = next(number for number in range(1, 1000) if all(fits(number, row) for row in rows))
+    assert {each.number for row in rows for each in row} == {smallest}
+
+
+def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
+    """In tic-tac-toe 9, then 8, 7 and so on: odd numbers are the first player's; long games weigh more."""
+    row = 'name = "r"\nmeasure = "branching"\ngame = "tictactoe"\na = "random"\ngames = 20\nours = true'
+    (verdict,) = measured(tmp_path, table=read("999/2", f'title = "t"\n[[rows]]\n{row}', "")).verdicts
+    both, first, second = verdict.measured.histogram.values()
+    assert both[9] == both[5] == 20 > both[1] > 0
+    assert (set(first), set(second)) == ({9, 7, 5, 3, 1}, {8, 6, 4, 2})
+    mean = verdict.measured.estimates["mean"]
+    assert mean.value == pytest.approx(sum(n * both[n] for n in both) / sum(both.values()))
+    assert mean.low < mean.value < mean.high
+
+
+def test_rows_that_look_at_the_same_games_share_them() -> None:
+    laboratory = laboratory_of(Store(Path("no-such")))
+    assert [need.units for need in laboratory.contexts.values()] == [6, 1, 2]
+
+
+def test_a_longer_experiment_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with Store(tmp_path) as store:
+        assert [unit.index for unit in laboratory_of(store, "full").missing()] == [6, 7, 8, 9]
+
+
+def test_a_run_that_was_broken_off_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    whole = measured(tmp_path / "whole")
+    broken = tmp_path / "broken"
+    with Store(broken) as store:
+        laboratory = laboratory_of(store)
+        executor = InlineExecutor(UnitWorker)
+        executor.open(None)
+
+        def stop(jobset: Jobset[Laboratory]) -> None:
+            if laboratory.done == 4:
+                jobset.cancel()
+                jobset.check()
+
+        drive(Jobset(laboratory), executor, (stop,))
+        assert laboratory.done == 4
+        assert laboratory.left([TABLE.name])[:2] == (4, 9)
+    # A process that dies may leave half a line behind.
+    with next(broken.glob("matches/*/games.txt")).open("a") as file:
+        file.write("game     tictac")
+    with Store(broken) as store:
+        assert laboratory_of(store).units == 5
+    again = measured(broken)
+    assert figures_of(again)[:6] == figures_of(whole)[:6]
+    with Store(broken) as store:
+        assert laboratory_of(store).finished
+
+
+def test_a_folder_that_is_written_to_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(InvalidInput, match="no other run"), Store(tmp_path):
+        pass
+
+
+def test_a_unit_that_is_always_lost_takes_down_its_row_only(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        laboratory = laboratory_of(store)
+        jobset, worker = Jobset(laboratory), UnitWorker()
+        waiting = jobset.begin()
+        while waiting:
+            task = waiting.pop()
+            if task.context == 1:
+                waiting += jobset.take(JobLost(task.index, "it died", task.context))
+                continue
+            done = JobDone(worker.run(laboratory.contexts[task.context], task.job), task.context)
+            # Twice: a worker that was given up may still answer.
+            waiting += jobset.take(done) + jobset.take(done)
+    assert laboratory.retried == MAX_ATTEMPTS - 1
+    assert not jobset.contexts
+    result = laboratory.result(TABLE.name)
+    assert "it died" in {v.row.name: v.failure for v in result.verdicts}["a power"]
+    assert figures_of(result)[:5] == figures_of(measured(tmp_path / "other"))[:5]
+
+
+def test_what_raises_takes_down_its_row_only(tmp_path: Path) -> None:
+    result = measured(tmp_path, table=read("999/1", TEXT.replace("base = 10", "base = -1"), "a source"))
+    assert [each.failure[:10] for each in result.verdicts[3:]] == ["ValueError", ""]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('measure = "results"', 'measure = "guesses"'), "one of results"),
+        (("title =", "name ="), "a title and rows"),
+        (("{budget}", "{bugdet}"), "a value for 'bugdet' at quick"),
+        (("wins = 10.0", 'wins = "many"'), "a number"),
+        (("[defaults]", "[defaults"), "TOML"),
+    ],
+)
+def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        laboratory_of(Store(Path("no-such")), table=read("999/1", TEXT.replace(*change), "a source"))
+    assert says in caught.value.accepted
+
+
+def test_a_line_has_games_figures_interval_and_verdict() -> None:
+    """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
+    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, OURS))
+    text = to_markdown(report.of_study(study(*rows), {}))
+    assert "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
+    assert "| 1 (a) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text
+    assert "- a: Deviates: d" in text
+    assert "| 2 | 250/100 | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("Of ours")[2]
+
+
+def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    studies = judge([measured(tmp_path)])
+    parts = [*report.parts(studies, "quick", 3, pictures_of(studies))]
+    text, page = to_markdown(parts), to_html(parts)
+    for row in TABLE.rows_at["quick"]:
+        assert row.name in text
+        assert row.name in page
+    assert "banyan experiment 999 --scale quick --seed 3" in text
+    assert "![999](pictures/999.svg)" in text
+    assert "for tests" in text
+    assert "for the page" not in text
+    assert "for the page" in page
+    assert "stroke: var(--ours)" in page, "in the colours of the page's theme"
+    for outside in ("src=", "@import", "url(http", 'href="http'):
+        assert outside not in page

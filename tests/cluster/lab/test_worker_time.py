@@ -1,0 +1,265 @@
+"""Where the time of simulated workers goes: the books balance, and each wait is laid at the right door."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import games
+from cluster.lab.predict import steps
+from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slope
+from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.launch import PredictionPlan, run_prediction
+from cluster.lab.predict.prediction import Predicted, for_request, predict
+from cluster.lab.predict.simulated_executor import (
+    MERGING,
+    OTHERS,
+    PARTS,
+    REST,
+    SENDING,
+    SNAPSHOTS,
+    TRAVEL,
+    WORKING,
+    WorkerTime,
+)
+from games.errors import InvalidInput
+from search.job import Portions
+from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
+from search.request import SearchRequest
+from search.strategies import plan_search
+from search.strategies.tree import Planner
+from tests.cluster.lab.test_simulated_executor import FREE
+from tests.games.own_game import write_waiting
+
+ROUNDS = SearchRequest(game="tictactoe", strategy="tree", lanes=8, rounds=10, simulations=8_000_000)
+"""Jobs of 0.1 s."""
+
+
+def spent(costs: Costs, request: SearchRequest = ROUNDS, faults: FaultModel | None = None) -> Predicted:
+    (row,) = predict(request, costs, [8], faults, report=lambda line: None)
+    return row
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("failures", [0.0, 400.0])
+def test_shares_add_up_to_one_and_working_is_the_share_of_the_ceiling(strategy: str, failures: float) -> None:
+    costs = replace(
+        FREE,
+        job_spread=0.1,
+        make_s=2e-4,
+        absorb_s=3e-3,
+        round_s=2e-3,
+        turn_s=1e-3,
+        send_s=2e-3,
+        receive_s=1e-4,
+        publish_s=1e-3,
+        fetch_s=4e-3,
+        worker_call_s=1e-3,
+        latency_s=2e-3,
+    )
+    request = replace(ROUNDS, strategy=strategy, rounds=10 if strategy == "tree" else None)
+    row = spent(costs, request, FaultModel(failures_per_hour=failures, restart_s=0.1))
+    assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.002)
+    assert row.jobs_retried == 0 or failures
+    if not failures:
+        # Or else what is done again is work as well.
+        assert row.spent[WORKING] == pytest.approx(row.of_ceiling, rel=0.02)
+    assert min(row.spent.values()) >= 0.0
+
+
+def test_of_a_search_that_costs_nothing_all_is_work() -> None:
+    assert spent(FREE).spent[WORKING] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "share"),
+    [
+        # Each job is sent 5 ms after the one before it: workers wait 3.5 times as long on average.
+        ({"send_s": 0.005}, SENDING, 0.0225 / 0.14),
+        ({"publish_s": 0.05}, SNAPSHOTS, 0.05 / 0.15),
+        ({"latency_s": 0.05}, TRAVEL, 0.05 / 0.15),
+        # All come at once, and the first of them waits for the last as well.
+        ({"absorb_s": 0.005}, MERGING, 0.04 / 0.14),
+    ],
+)
+def test_who_is_waited_for(change: dict[str, float], part: str, share: float) -> None:
+    row = spent(replace(FREE, **change))  # type: ignore[arg-type]
+    assert row.spent[part] == pytest.approx(share, rel=0.2)
+    others = {name: seconds for name, seconds in row.spent.items() if name not in (WORKING, part, REST)}
+    assert sum(others.values()) < 0.15
+
+
+def test_a_round_waits_for_its_slowest_job() -> None:
+    row = spent(replace(FREE, job_spread=0.3))
+    assert row.spent[OTHERS] > 0.2
+    assert row.spent[OTHERS] + row.spent[WORKING] + row.spent[REST] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() -> None:
+    time = WorkerTime()
+    time.step(MERGING, 1.0, 0.5)
+    time.step(SENDING, 1.5, 0.25)
+    # Idle from 1.0 on, for a result that comes at 1.4; the next jobs are there at 1.75.
+    time.idle(1.0, 1.75, 1.4, 0.0)
+    assert time.spent == pytest.approx(dict.fromkeys(PARTS, 0.0) | {OTHERS: 0.4, MERGING: 0.1, SENDING: 0.25})
+
+
+@pytest.mark.slow
+def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
+    """A game with few leaves in a job has no more jobs than others."""
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"leaf": asdict(replace(FREE, simulation_s=0.02, job_cpu_share=0.01))}))
+    request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
+    plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, FaultModel(), costs, None)
+    found = run_prediction(plan, lambda line: None).rows
+    searched = replace(request, strategy="leaf", simulations=found[0].simulations)
+    assert plan_search(searched, games.load(request.game)).jobs == 256 * MIN_ROUNDS
+    assert [row.simulations for row in found] == [searched.simulations] * 2
+    asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
+    assert [row.simulations for row in run_prediction(asked, lambda line: None).rows] == [10_000]
+
+
+def test_costs_of_the_shortest_jobs_are_measured_with_some_thousands_of_them() -> None:
+    """A second of a quick game would be a million."""
+    one_leaf = SearchRequest("connect_four", strategy="leaf", simulations=10**6, batch=1, playouts_per_leaf=1)
+    small = calibration_request(one_leaf)
+    assert small.simulations == MOST_JOBS
+    usual = calibration_request(SearchRequest("connect_four", strategy="tree", simulations=10**8))
+    assert usual.simulations > 10**6
+
+
+@pytest.mark.slow
+def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"tree": asdict(FREE)}))
+    request = SearchRequest(game="gomoku", lanes=FEW_LANES)
+    plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, FaultModel(), costs, None)
+    (row,) = run_prediction(plan, lambda line: None).rows
+    expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
+    assert row.simulations == expected
+
+
+def test_what_a_plan_costs_in_any_case_is_no_cost_of_each_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs are measured with two lanes, and stand for a thousand."""
+    now_s, plan = [0.0], Planner.plan
+
+    def plan_slowly(self: Planner, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
+        now_s[0] += 1.0 + 0.1 * len(sizes)
+        return plan(self, sizes, first)
+
+    monkeypatch.setattr(Planner, "plan", plan_slowly)
+
+    def tick() -> float:
+        now_s[0] += 1e-4
+        return now_s[0]
+
+    monkeypatch.setattr(steps.time, "perf_counter", tick)
+    costs = steps.time_steps(
+        SearchRequest("tictactoe", strategy="tree", lanes=2, rounds=6, simulations=6_000)
+    )
+    assert (costs.plan_s, costs.make_s) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.1, rel=0.01))
+
+
+MESSAGES = replace(
+    FREE,
+    absorb_s=1e-3,
+    increment_rows=16_384.0,
+    row_s=5e-8,
+    snapshot_bytes=1e6,
+    round_s=1e-3,
+    round_byte_s=1e-9,
+    publish_s=2e-3,
+    publish_byte_s=1e-9,
+    fetch_s=3e-3,
+    fetch_byte_s=2e-9,
+)
+
+
+def test_what_messages_cost_follows_their_size() -> None:
+    larger = MESSAGES.with_messages(20_384.0, 3e6)
+    assert larger.absorb_s == pytest.approx(1.2e-3)
+    assert (larger.round_s, larger.publish_s, larger.fetch_s) == pytest.approx((3e-3, 4e-3, 7e-3))
+    assert MESSAGES.with_messages(MESSAGES.increment_rows, MESSAGES.snapshot_bytes) == MESSAGES
+    assert min(asdict(MESSAGES.with_messages(0.0, 0.0)).values()) >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "absorb_s", "row_s"),
+    [
+        (4_384.0, 4e-4, 5e-8),
+        # Chance, where both have sent as much, or nothing.
+        (16_384.0, 9e-4, 0.0),
+        (16_383.0, 0.0, 0.0),
+        (0.0, 2e-3, 0.0),
+    ],
+)
+def test_what_a_row_costs_is_not_taken_from_chance(rows: float, absorb_s: float, row_s: float) -> None:
+    less = replace(MESSAGES, increment_rows=rows, absorb_s=absorb_s)
+    assert slope(MESSAGES, less, "absorb_s", "increment_rows") == pytest.approx(row_s)
+    assert slope(FREE, FREE, "absorb_s", "increment_rows") == 0.0
+
+
+def test_costs_have_a_link() -> None:
+    with pytest.raises(InvalidInput, match="link_bytes_per_s"):
+        Costs.from_json(asdict(FREE) | {"link_bytes_per_s": 0.0})
+
+
+def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
+    request = SearchRequest(
+        game="tictactoe", strategy="tree", lanes=1024, rounds=32, simulations=1024 * 32 * 8_000_000
+    )
+    costs = for_request(MESSAGES, request)
+    assert costs.increment_rows == 2_441
+    assert costs.absorb_s == pytest.approx(1e-3 - 13_943 * 5e-8)
+    # With counts of 64 bits.
+    assert costs.snapshot_bytes == 2**20 * 21
+    # A job of few simulations has little to tell.
+    small = for_request(MESSAGES, replace(request, simulations=1024 * 32 * 10))
+    assert small.increment_rows == 20
+    assert small.snapshot_bytes == 65_536 * 17
+    assert for_request(FREE, request) == FREE
+
+
+def test_snapshots_travel_from_machine_to_machine() -> None:
+    """Eight workers have it after four hops, a tenth of a second each, in each of ten rounds of 0.1 s."""
+    slow = replace(MESSAGES, fetch_s=0.0, fetch_byte_s=0.0, link_bytes_per_s=1.0)
+    slow = replace(slow, link_bytes_per_s=for_request(slow, ROUNDS).snapshot_bytes / 0.1)
+    fast = replace(slow, link_bytes_per_s=1e15)
+    rows = [spent(fast), spent(slow)]
+    took = [row.simulations / row.simulations_per_s for row in rows]
+    assert rows[1].spent[TRAVEL] == pytest.approx(4.0 / took[1], rel=0.02)
+    assert took[1] - took[0] == pytest.approx(10 * 4 * 0.1, rel=0.02)
+    (here,) = predict(ROUNDS, replace(slow, cores=8), [8], report=lambda line: None)
+    assert here.simulations / here.simulations_per_s == pytest.approx(took[0], rel=0.05)
+
+
+def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"root": asdict(FREE)}))
+    request = SearchRequest(game="gomoku", lanes=16, simulations=16_000)
+    plan = PredictionPlan(request, ["root"], [1, 2, 4, 8, 16], [], 1, FaultModel(), costs, None, 1e-9)
+    lines: list[str] = []
+    assert [row.workers for row in run_prediction(plan, lines.append).rows] == [1, 16]
+    assert lines[-1] == "root: no time for 2, 4, 8 workers; more with --seconds or --workers"
+    assert lines[1] == "root: no time for changes of the search; more with --seconds"
+    assert not [line for line in lines if "left" in line]
+    found = run_prediction(replace(plan, seconds=60.0), lines.append)
+    assert ([row.workers for row in found.rows], len(found.changes) > 0) == ([1, 2, 4, 8, 16], True)
+    assert lines[-1].endswith(" left")
+
+
+def test_the_first_rounds_of_a_tree_stand_for_the_others() -> None:
+    request = SearchRequest(
+        game="gomoku", strategy="tree", lanes=512, rounds=64, simulations=512 * 64 * 9_000
+    )
+    costs = replace(FREE, crowded_simulation_s=1e-6, job_spread=0.05, latency_s=0.001, absorb_s=1e-4)
+    (part,) = predict(request, costs, [64], report=str)
+    (whole,) = predict(request, costs, [64], FaultModel(restart_s=1.0), report=str)
+    assert part.simulations == whole.simulations == request.simulations
+    assert part.simulations_per_s == pytest.approx(whole.simulations_per_s, rel=0.01)
+    assert part.simulations_per_s != whole.simulations_per_s

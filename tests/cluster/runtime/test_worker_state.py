@@ -1,0 +1,150 @@
+"""The states of workers: which changes there are, what is counted of them, and what the log keeps."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import count
+
+import pytest
+
+from cluster.executors.inline import InlineExecutor
+from cluster.lab.predict.costs import FaultModel
+from cluster.ray_backend.slots import (
+    FAILED_START,
+    MAX_RESTARTS_IN_A_ROW,
+    MOST_EXTENSIONS,
+    READY_S,
+    Bundle,
+    Process,
+    Slots,
+)
+from cluster.runtime.tasks import JobLost, Task
+from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.workers import exactly
+from cluster.system.processes import waited_s
+from search.request import SearchRequest
+from tests.cluster.lab.test_simulated_executor import FREE, run
+from tests.cluster.searches import search_on
+
+EVERY_CHANGE = [(before, after) for before in WorkerState for after in WorkerState if before is not after]
+
+
+@pytest.mark.parametrize(("before", "after"), EVERY_CHANGE)
+def test_a_change_is_in_the_table_or_a_bug(before: WorkerState, after: WorkerState) -> None:
+    worker = WorkerStatus(3, before)
+    if after not in ALLOWED[before]:
+        with pytest.raises(AssertionError, match=f"worker 3 cannot be {after} after {before}"):
+            worker.become(after)
+        assert (worker.state, len(worker.log.changes)) == (before, 0)
+        return
+    alive = worker.alive
+    worker.become(after)
+    assert worker.state is after
+    assert worker.restarts == (after is WorkerState.LOST)
+    assert worker.left == (alive and not worker.alive)
+    assert len(worker.log.changes) == (not {before, after} <= {WorkerState.IDLE, WorkerState.BUSY})
+
+
+def test_every_state_can_be_reached_and_all_but_the_last_be_left() -> None:
+    assert {after for states in ALLOWED.values() for after in states} == set(WorkerState)
+    assert [state for state in WorkerState if not ALLOWED[state]] == [WorkerState.ENDED]
+
+
+def test_the_log_tells_the_life_of_a_worker_and_forgets_its_beginning() -> None:
+    log = WorkerLog(count(10).__next__)
+    worker = WorkerStatus(2, log=log)
+    worker.become(WorkerState.STARTING)
+    worker.become(WorkerState.IDLE)
+    worker.become(WorkerState.BUSY)
+    worker.become(WorkerState.BUSY)
+    worker.become(WorkerState.LOST, "ActorDiedError")
+    assert (worker.joined, worker.left, worker.restarts) == (1, 1, 1)
+    assert [str(change) for change in log.changes] == [
+        "10.0 s: worker 2: waiting -> starting",
+        "11.0 s: worker 2: starting -> idle",
+        "12.0 s: worker 2: busy -> lost (ActorDiedError)",
+    ]
+    for _ in range(KEPT):
+        worker.become(WorkerState.WAITING)
+        worker.become(WorkerState.STARTING)
+        worker.become(WorkerState.LOST, "never ready")
+    assert len(log.changes) == KEPT
+    assert log.total == 3 + 3 * KEPT
+    assert log.last_loss() == "never ready"
+    assert (worker.joined, worker.left, worker.restarts) == (1, 1, 1 + KEPT)
+
+
+def test_an_error_tells_the_last_loss_and_has_the_log_as_a_note() -> None:
+    slots = Slots(exactly(1), 1, 30.0, lambda slot: Process("actor", "call", 0.0), id, lambda: False)
+    slots.refill()
+    slot = slots.all[0]
+    while slot.process is not None:
+        slots.lost(slot, slot.process, "ActorDiedError: no memory")
+    with pytest.raises(
+        ConnectionError, match="no worker could be kept alive: ActorDiedError: no memory"
+    ) as error:
+        slots.check_alive()
+    losses = (MAX_RESTARTS_IN_A_ROW + 1) // FAILED_START
+    note = error.value.__notes__[0].splitlines()
+    assert len(note) == 2 * losses + 1
+    assert note[-1].endswith(f"lost -> given up ({losses * FAILED_START} failures without a finished job)")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_worker_that_waits_for_a_core_is_slow_and_one_that_does_not_hangs(begun: bool) -> None:
+    waited = [0.0]
+    process = Process("actor", "call", 0.0, lambda process: waited[0])
+    slots = Slots(exactly(1), 1, 0.001, lambda slot: process, id, lambda: False)
+    slots.fill(slots.all[0])
+    slots.all[0].status.become(WorkerState.IDLE)
+    process.bundles["call"] = Bundle([Task(7, "job")])
+    slots.set_deadline(process)
+    if begun:
+        process.take(process.bundles.pop("call"), [])
+    slots.all[0].status.become(WorkerState.BUSY)
+    until_s = time.monotonic() + 0.01
+    while time.monotonic() < until_s:
+        waited[0] = 1000.0
+    assert slots.check_deadlines() == []
+    waited[0] = 0.0
+    assert slots.check_deadlines() == [JobLost(7, "its deadline passed")]
+
+
+def test_a_start_that_hangs_on_a_crowded_machine_is_given_up_later_and_is_no_failure() -> None:
+    killed, waited = list[Process](), count(10_000, -2 * int(READY_S))
+    hung = Process("actor", "call", 0.0, lambda process: next(waited))
+    slots = Slots(exactly(1), 1, 30.0, lambda slot: hung, killed.append, lambda: True)
+    slots.refill()
+    for _ in range(99):
+        assert slots.check_deadlines() == []
+    assert killed and (hung.extensions, slots.all[0].failures) == (MOST_EXTENSIONS, 0)
+
+
+def test_a_process_that_waits_for_no_core_has_waited_for_none() -> None:
+    assert waited_s(2**22 + 1) == 0.0
+    assert waited_s(os.getpid(), every_thread=True) >= waited_s(os.getpid()) >= 0.0
+
+
+def test_the_log_of_a_worker_that_is_killed() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
+    result, executor = run(request, 4, FREE, FaultModel(failures_per_hour=200.0))
+    killed = next(worker for worker in executor.workers if worker.restarts)
+    changes = [each for each in executor.log.changes if each.worker == killed.slot]
+    assert [(each.before, each.after) for each in changes[:3]] == [
+        (WorkerState.BUSY, WorkerState.LOST),
+        (WorkerState.LOST, WorkerState.STARTING),
+        (WorkerState.STARTING, WorkerState.IDLE),
+    ]
+    assert changes[0].reason == executor.log.last_loss() == "its worker died"
+    assert 0 < changes[0].time_s < result.elapsed_s
+
+
+def test_a_worker_in_this_process_ends_with_its_executor() -> None:
+    executor = InlineExecutor()
+    search_on(executor, SearchRequest(game="tictactoe", simulations=1000, seed=1))
+    assert executor.workers[0].state is WorkerState.IDLE
+    executor.close()
+    assert [str(change).partition(": ")[2] for change in executor.workers[0].log.changes] == [
+        "worker 0: idle -> ended"
+    ]
