@@ -40,7 +40,7 @@ LOOK_S = 0.3
 
 
 class HandoverExecutor:
-    """Runs tasks in this process first, then on the executor that ``start`` returns."""
+    """Runs tasks in threads for good, or in this process and then on the executor that ``start`` returns."""
 
     def __init__(
         self,

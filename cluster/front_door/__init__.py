@@ -1,1 +1,1 @@
-"""The front door in Python: what `import banyan` offers, and `cluster.run`."""
+"""The front door in Python: what `import banyan` offers, `cluster.run`, and placement for all commands."""

@@ -1,4 +1,5 @@
 """The compiled inner loop of a search, from the root to a leaf and back.
 
-loop.py holds the loop, stubs.py names the functions in which algorithms differ, engine.py binds them.
+loop.py, portions.py and subtrees.py repeat simulations; select.py (with uct.py and puct.py), expand.py,
+playout.py and backup.py are their steps; wiring.py binds them to a game, engine.py owns their memory.
 """

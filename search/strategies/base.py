@@ -103,7 +103,7 @@ class Runner:
 
 
 class Strategy(ABC):
-    """Which jobs come next, and what a result does to the shared tree. Pure: no clock, no network.
+    """Which jobs come next, and what a result does to the shared tree.
 
     Jobs are numbered from 0 in the order in which `next_job` makes them, and their results
     must be absorbed in that order; so the shared tree is a fold over jobs, and does not
