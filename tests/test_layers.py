@@ -61,7 +61,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.features": 66},
     {"search.request": 387},
     {"search.plan": 113, "search.job": 252},
-    {"search.kernel": 3_776},
+    {"search.kernel": 3_779},
     {"search.summary": 195, "search.packing": 477},
     {"search.strategies": 2_124},
     {"search.prepare": 325, "search.worker": 102},
@@ -71,7 +71,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_707},
     {"search": 210},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 755},
+    {"cluster.system": 756},
     {"cluster.runtime": 1_751, "cluster.drawing": 825},
     {"cluster.ray_backend": 1_995, "cluster.checkpoint": 426, "cluster.observe": 781, "cluster.report": 471},
     {"cluster.executors": 635},
@@ -89,11 +89,11 @@ TESTS = {
     "tests": 710,
     "tests.games": 8_792,
     "tests.search": 9_051,
-    "tests.cluster": 19_714,
+    "tests.cluster": 19_715,
     "tests.deploy": 982,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 105_337}
+TOTAL = {"total": 105_342}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
