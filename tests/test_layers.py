@@ -89,11 +89,11 @@ TESTS = {
     "tests": 710,
     "tests.games": 8_792,
     "tests.search": 9_051,
-    "tests.cluster": 19_715,
+    "tests.cluster": 19_718,
     "tests.deploy": 982,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 105_342}
+TOTAL = {"total": 105_345}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

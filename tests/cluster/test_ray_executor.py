@@ -141,8 +141,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     lost = max(i for i, change in enumerate(life) if change.after == "lost")
     assert life[lost].before in ("busy", "idle")
     assert life[lost].reason == ray_executor.log.last_loss()
-    # Beside other programs the new worker may miss its deadline, too.
-    assert any(each.reason.startswith("ActorDiedError") for each in life)
+    # Beside other programs a deadline may pass before Ray says so, or the new worker may miss its own.
+    assert any(each.reason.startswith(("ActorDiedError", "its deadline passed")) for each in life)
     assert life[lost + 1].after == "starting"
     assert result.ran_on == "2 workers (1 lost), ray"
     same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0, "workers_lost": 0}
