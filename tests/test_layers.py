@@ -89,11 +89,11 @@ TESTS = {
     "tests": 746,
     "tests.games": 8_520,
     "tests.search": 8_587,
-    "tests.cluster": 18_399,
+    "tests.cluster": 18_402,
     "tests.deploy": 970,
     "tests.faults": 1_525,
 }
-TOTAL = {"total": 102_452}
+TOTAL = {"total": 102_455}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -229,7 +229,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, kind in groups.items():
             own = {each.name: values.pop(each.name) for each in options[name]}
             if issubclass(kind, SearchRequest):
-                moves = tuple((own["moves"] or "").split())
+                moves = tuple((own.get("moves") or "").split())
                 values[name] = request_of(own | {"moves": moves}, kind)
             else:
                 values[name] = kind(**own)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.system.processes import kill, marked
+from tests.cluster.prometheus import free_port
 
 BIN = Path(sys.executable).parent
 BANYAN = (sys.executable, "-P", "-m", "banyan")
@@ -83,9 +84,7 @@ class PlainCluster:
     def __init__(self, environment: dict[str, str]) -> None:
         self._mark = secrets.token_hex(8)
         self._environment = environment | {MARK: self._mark, "RAY_USAGE_STATS_ENABLED": "0"}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.processes: list[subprocess.Popen[bytes]] = []
 

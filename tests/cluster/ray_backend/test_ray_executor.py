@@ -119,8 +119,8 @@ def test_workers_killed_in_the_middle_change_nothing_but_jobs_retried(
     lost = max(i for i, change in enumerate(life) if change.after == "lost")
     assert life[lost].before in ("busy", "idle")
     assert killed > 1 or life[lost].reason == ray_executor.log.last_loss()
-    # Beside other programs the new worker may miss its deadline, too.
-    assert any(each.reason.startswith("ActorDiedError") for each in life)
+    # Beside other programs a deadline may pass before Ray says so, or the new worker may miss its own.
+    assert any(each.reason.startswith(("ActorDiedError", "its deadline passed")) for each in life)
     assert life[lost + 1].after == "starting"
     assert result.workers_lost >= killed
     assert result.ran_on == f"{workers} workers ({result.workers_lost} lost), ray"

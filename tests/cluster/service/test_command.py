@@ -89,7 +89,7 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
     """With a terminal for standard error there is a view, drawn again as the search goes on."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (40, 110))
-    command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "5", *place)
+    command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "10", *place)
     environment = os.environ | {"TERM": "xterm-256color"}
     with subprocess.Popen(
         [*BANYAN, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=slave, env=environment, text=True
@@ -107,7 +107,7 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
     for words in (
         "gomoku:size=9",
         "tree, 16 lanes, on the server",
-        "% of 5",
+        "% of 10",
         "in flight",
         "best move",
         "workers",
