@@ -369,11 +369,13 @@ def test_one_line_says_which_settings_play(arguments: tuple[str, ...], opponent:
 
 
 @pytest.mark.slow
-def test_in_python_the_same_is_told_as_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_python_the_same_is_told_as_on_the_command_line(
+    here: Here, capsys: pytest.CaptureFixture[str]
+) -> None:
     moves = banyan.play("tictactoe", moves="b2", player="alphabeta:depth=9", side="none", lines=())
     told = capsys.readouterr().out
     _, out, _ = here_with(
-        capsys, "", "play", "tictactoe", "--moves", "b2", "--opponent", "alphabeta:depth=9", "--side", "none"
+        here, "", "play", "tictactoe", "--moves", "b2", "--opponent", "alphabeta:depth=9", "--side", "none"
     )
     costs = r"([xo] thought about \d moves) for \d+\.\d\d s of CPU time\n"
     assert re.sub(costs, r"\1", told) == re.sub(costs, r"\1", out)
