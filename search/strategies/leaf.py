@@ -86,9 +86,8 @@ class LeafRunner(Runner):
         engine, context, work = self.engine, self.context, self.work
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
-            return _evaluated(
-                job, started, *evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
-            )
+            done = evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
+            return replace(done, duration_s=time.perf_counter() - started)
         self._forget()
         stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
@@ -118,28 +117,14 @@ class LeafRunner(Runner):
 
     async def _await(self, reached: Reached, job: LeafJob, started: float) -> JobResult:
         temperature = self.context.request.policy_temperature
-        found = await await_job(self._evaluator, temperature, reached, job, self._places)
-        return _evaluated(job, started, *found)
-
-
-def _evaluated(
-    job: LeafJob, started: float, sums: npt.NDArray[np.float64], policies: Policies, evaluated: int
-) -> JobResult:
-    return JobResult(
-        job.index,
-        job.simulations,
-        sums=sums,
-        playouts=evaluated,
-        policies=policies,
-        duration_s=time.perf_counter() - started,
-    )
+        done = await await_job(self._evaluator, temperature, reached, job, self._places)
+        return replace(done, duration_s=time.perf_counter() - started)
 
 
 class LeafStrategy(InPlaceStrategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
     grows_trees = False
-    pairs_moves = False
     runner = LeafRunner
     by_leaves = True
 
@@ -187,8 +172,6 @@ class LeafStrategy(InPlaceStrategy):
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
-        self._idle: dict[int, Leaves] = {}
-        """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
         self._stretch = 1, 0.0
@@ -204,7 +187,7 @@ class LeafStrategy(InPlaceStrategy):
             if self._evaluated:
                 counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
                 expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
-            self.selection.absorb(tree, leaves, np.zeros(self._players if self._players > 2 else 1))
+            self.selection.absorb(tree, leaves, np.zeros(max(1, self._scores)))
 
     @property
     def ready(self) -> bool:
@@ -290,7 +273,7 @@ class LeafStrategy(InPlaceStrategy):
         return state
 
     def _make_job(self, simulations: int) -> Job:
-        leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
+        leaves = self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         self.selection.select(self.tree, leaves, stream)
         self._in_flight[self.issued] = leaves
@@ -301,10 +284,8 @@ class LeafStrategy(InPlaceStrategy):
 
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())
-        moves = leaves.moves[:, :longest].copy()
         draws = leaves.draws if self.hidden else leaves.draws[:0]
-        # The batch is used again for another job, and copies of this one may still be on their way.
-        return LeafJob(index, moves, leaves.depths.copy(), leaves.visits, draws.copy())
+        return LeafJob(index, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits, draws)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
@@ -315,7 +296,6 @@ class LeafStrategy(InPlaceStrategy):
             assert isinstance(job, LeafJob)
             self.selection.learn(job, result.positions)
         self.selection.absorb(self.tree, leaves, result.sums)
-        self._idle = {job.simulations: leaves}
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
         # What came over the network may be read-only, which is another type to a compiled kernel.
