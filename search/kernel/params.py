@@ -100,14 +100,12 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
 
 def params_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> SearchParams:
     """The parameters of a search; the last three arguments are those of a lane that anticipates others."""
-    params = params_from(context.request, context.hidden, context.exploration_scale)
-    if anticipated == 0:
-        return params
+    params = params_from(context.request, context.exploration_scale)
     return params._replace(anticipated=anticipated, share=share, num_shares=num_shares)
 
 
-def params_from(request: SearchRequest, hidden: str, exploration_scale: float) -> SearchParams:
-    """The parameters of a search by one lane; ``hidden`` and ``exploration_scale`` as in Context."""
+def params_from(request: SearchRequest, exploration_scale: float) -> SearchParams:
+    """The parameters of a search by one lane; ``exploration_scale`` as in Context."""
     assert request.exploration is not None, "with_exploration was not called"
     return SearchParams(
         exploration=2.0 * request.exploration * exploration_scale,

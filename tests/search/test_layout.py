@@ -71,11 +71,10 @@ def grown(game_spec: str, wide: bool) -> Tree:
     game = games.load(game_spec)
     engine = engine_of(game, Features(hidden=game.hidden_information, wide=wide))
     request = SearchRequest(game=game_spec, exploration=0.35)
-    hidden = "ismcts" if game.hidden_information else ""
     tree = engine.new_tree(20_000)
     root_state = game.observation(game.initial_state(), 0)
     stream, work = new_stream(7), engine.new_workspace()
-    engine.simulate(tree, params_from(request, hidden, 1.0), root_state, 300, stream, work)
+    engine.simulate(tree, params_from(request, 1.0), root_state, 300, stream, work)
     return tree
 
 
