@@ -170,10 +170,12 @@ def open_view(
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
     total += strategy.further_slots(plan.lanes, game)
-    if kept is not None and strategy.goes_on:
+    if strategy.lanes_alone:
+        kept = None
+    if kept is not None:
         total += int(kept[0].visits[kept[1]])
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
-    if kept is not None and strategy.goes_on:
+    if kept is not None:
         reroot(*kept, tree)
     setup = Setup(
         context=context,
@@ -220,7 +222,7 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; raises InvalidInput for options that hidden information excludes."""
     strategy, hidden = STRATEGY_CLASSES[request.strategy], game.hidden_information
     ismcts = hidden and request.hidden_information == "ismcts"
-    pairs = ismcts and strategy.pairs_moves and request.paired <= game.max_moves
+    pairs = ismcts and strategy.grows_trees and request.paired <= game.max_moves
     where = f"{game.name}, where something is hidden"
     whole = f"nothing with ismcts, so with {game.name}: it goes by whole positions"
     none = f"none with {where}: it evaluates whole positions"
@@ -232,7 +234,7 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         ("implicit_minimax", ismcts and request.implicit_minimax > 0.0, whole),
         ("decisive", ismcts and request.decisive, whole),
         ("solver", hidden and request.solver, f"no: nothing is proven in {where}"),
-        ("strategy", hidden and not ismcts and not strategy.determinizes_lanes, lanes),
+        ("strategy", hidden and not ismcts and not strategy.lanes_alone, lanes),
     )
     _refuse(request, checks)
     return request.hidden_information if hidden else ""

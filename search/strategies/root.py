@@ -111,8 +111,7 @@ class RootStrategy(Strategy):
     """
 
     runner = RootRunner
-    goes_on = False
-    determinizes_lanes = True
+    lanes_alone = True
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
-from search.job import Context, Job, JobResult
-from search.kernel.engine import Engine
+from search.job import Job, JobResult
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
 from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
@@ -211,10 +210,6 @@ class SubtreeStrategy(InPlaceStrategy):
     def further_slots(cls, lanes: int, game: Game) -> int:
         return lanes * least_room(game)
 
-    @classmethod
-    def least_job(cls, engine: Engine, context: Context) -> None:
-        """Kernels are compiled where the tree is."""
-
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self.shared: GrowingTree | None = None
@@ -226,10 +221,6 @@ class SubtreeStrategy(InPlaceStrategy):
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
         """The most simulations of the next stretch where the plan is not fixed."""
-
-    @property
-    def ready(self) -> bool:
-        return False
 
     @property
     def stretches_pay(self) -> bool:
@@ -290,12 +281,6 @@ class SubtreeStrategy(InPlaceStrategy):
         self._rooms = Rooms(columns[0].astype(np.int32), columns[1], columns[2], columns[3], lists, lost)
         unpack_tree(self._rooms.tree(self.tree), packed, self._rooms.reserved, lost)
         self._first = first
-
-    def _make_job(self, simulations: int) -> Job:
-        raise NotImplementedError("jobs of subtree run by stretches alone")
-
-    def _absorb(self, job: Job, result: JobResult) -> None:
-        raise NotImplementedError("jobs of subtree run by stretches alone")
 
     def _state(self) -> Arrays:
         rooms = self._kept_rooms
