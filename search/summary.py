@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.specialise import cached_njit
 from games.game import CHANCE, FIRST, Game, State
 from search.tree.arena import (
     DRAWN,
@@ -26,7 +25,7 @@ from search.tree.arena import (
     children_of,
     proof_of,
 )
-from search.tree.merge import Statistics, first_children_of, snapshot
+from search.tree.merge import Statistics, snapshot
 
 PV_LENGTH = 12
 PV_VISITS = 25
@@ -103,27 +102,19 @@ def digest_of(statistics: Statistics) -> str:
     return sha.hexdigest()
 
 
-@cached_njit
 def _canonical_order(
     move: npt.NDArray[np.uint16], num_children: npt.NDArray[np.uint16]
-) -> npt.NDArray[np.int32]:
-    """[R] the rows, breadth first with siblings by their moves."""
-    rows = len(move)
-    first = first_children_of(num_children)
-    order = np.zeros(rows, dtype=np.int32)
-    end = 1
-    for place in range(rows):
-        row = order[place]
-        start = end
-        for child in range(first[row], first[row] + np.int64(num_children[row])):
-            # Siblings are few, and mostly in order already: insertion.
-            hole = end
-            while hole > start and move[order[hole - 1]] > move[child]:
-                order[hole] = order[hole - 1]
-                hole -= 1
-            order[hole] = child
-            end += 1
-    return order
+) -> npt.NDArray[np.int64]:
+    """[R] the rows, breadth first with siblings by their moves: level by level."""
+    parent = np.repeat(np.arange(len(move)), num_children)
+    place = np.zeros(len(move), dtype=np.int64)
+    levels = [np.zeros(1, dtype=np.int64)]
+    begin, end = 0, 1
+    while begin < end:
+        place[levels[-1]] = np.arange(begin, end)
+        begin, end = end, end + int(num_children[begin:end].sum())
+        levels.append(begin + np.lexsort((move[begin:end], place[parent[begin - 1 : end - 1]])))
+    return np.concatenate(levels)
 
 
 def _children(tree: Tree, node: int, mover: int) -> list[Child]:

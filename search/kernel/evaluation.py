@@ -48,7 +48,7 @@ class Reached:
 
 def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
     """The positions to which the paths of a job lead from the root."""
-    states, legal, positions = _positions(engine, root_state, job.moves, job.depths)
+    positions, states, legal = positions_of(engine, root_state, job.moves, job.depths)
     counts = positions.counts
     signs = np.where(counts > 0, 1.0 - 2.0 * positions.movers, positions.scores)
     going = np.flatnonzero(counts)
@@ -58,15 +58,9 @@ def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
 
 def positions_of(
     engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> Positions:
-    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root."""
-    return _positions(engine, root_state, moves, depths)[2]
-
-
-def _positions(
-    engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint16], Positions]:
-    """(states, `Reached.legal`, `positions_of`)."""
+) -> tuple[Positions, npt.NDArray[Any], npt.NDArray[np.uint16]]:
+    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root, with
+    `Reached.states` and `Reached.legal`."""
     size, max_moves = len(depths), engine.game.max_moves
     states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
     movers, scores, counts = np.zeros(size, np.uint8), np.zeros(size), np.zeros(size, np.int32)
@@ -75,7 +69,7 @@ def _positions(
     moves, depths = np.array(moves), np.array(depths)
     engine.reach_leaves(root_state.copy(), moves, depths, states, movers, scores, counts, legal, scratch)
     listed = legal[np.arange(max_moves) < counts[:, None]]
-    return states, legal, Positions(movers, scores, counts, listed)
+    return Positions(movers, scores, counts, listed), states, legal
 
 
 def evaluate_job(

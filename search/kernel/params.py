@@ -1,6 +1,6 @@
 """What tells kernels which search they run: constants that are compiled in, and parameters.
 
-`search.kernel.wiring` binds the constants of a game and its `search.features.Features` before it compiles; as
+`search.kernel.engine` binds the constants of a game and its `search.features.Features` before it compiles; as
 they stand they are those of plain UCT with two players. Numba removes the branches that they exclude, so that
 a search pays only for what it uses.
 """

@@ -81,23 +81,15 @@ def best_by_prior(tree: Tree, params: SearchParams, node: Int, player: Int) -> i
             continue
         score = 0.0
         if known != DRAWN:
-            score = _score(tree, params, child, sign, explore, urgency)
+            visits = np.int64(tree.visits[child])
+            in_flight = np.int64(tree.unobserved[child])
+            value = sign * tree.total_value[child]
+            mean = child_mean(value, visits, in_flight, value / max(visits, 1), urgency, params.virtual_loss)
+            score = mean + explore * np.float64(tree.prior[child]) / (1 + visits + in_flight)
         if score > best_score:
             best_score = score
             best_slot = slot
     return best_slot
-
-
-@inner_njit
-def _score(
-    tree: Tree, params: SearchParams, child: np.uint64, sign: float, explore: float, urgency: float
-) -> float:
-    """Score of a child; ``explore`` is 2 C(s) sqrt(N_s + O_s), ``urgency`` the first-play urgency."""
-    visits = np.int64(tree.visits[child])
-    in_flight = np.int64(tree.unobserved[child])
-    value = sign * tree.total_value[child]
-    mean = child_mean(value, visits, in_flight, value / max(visits, 1), urgency, params.virtual_loss)
-    return mean + explore * np.float64(tree.prior[child]) / (1 + visits + in_flight)
 
 
 @cached_njit

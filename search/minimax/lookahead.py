@@ -71,15 +71,7 @@ class Lookahead:
 
     def limits(self, depth: int, **changes: bool) -> Limits:
         """Limits for alpha-beta to a depth with every option of `Limits` on, except for ``changes``."""
-        limits = Limits(
-            depth=depth,
-            prunes=True,
-            cuts_equals=True,
-            ordered=True,
-            finds_ties=True,
-            evaluates_finished=self._evaluates_finished,
-        )
-        return limits._replace(**changes)
+        return Limits(depth, evaluates_finished=self._evaluates_finished)._replace(**changes)
 
     def search(self, state: State, limits: Limits) -> Foresight:
         """Search an unfinished position to the depth of the limits."""

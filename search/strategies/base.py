@@ -19,8 +19,7 @@ from search.kernel.learning import forget
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_outlook, unpack_outlook
-from search.packing.tree import pack_tree, unpack_tree
+from search.packing.tree import pack_outlook, pack_tree, unpack_outlook, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
@@ -114,8 +113,8 @@ class Strategy(ABC):
     """
 
     grows_trees: ClassVar[bool] = True
-    """Whether jobs grow trees of their own, for which half of the memory is kept, and in which they can search
-    several moves of the root with one determinization."""
+    """Whether jobs grow trees of their own, for which half of the memory is kept, and in which several moves
+    of the root can be searched with one determinization."""
     lanes_alone: ClassVar[bool] = False
     """Whether lanes share nothing: each can search a determinization of its own, and none can begin with a
     tree that an earlier search has left."""

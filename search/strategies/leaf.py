@@ -33,7 +33,7 @@ from search.kernel.params import params_of
 from search.kernel.puct import expand_leaves
 from search.kernel.workspace import PLAYOUTS, Leaves
 from search.packing.arrays import Arrays
-from search.packing.jobs import pack_leaves, unpack_leaves
+from search.packing.tree import pack_leaves, unpack_leaves
 from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
 from search.strategies.base import Runner, Setup, expected_simulations
@@ -93,7 +93,7 @@ class LeafRunner(Runner):
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
         moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
         params, root_state = params_of(context), context.root_state.copy()
-        positions = positions_of(engine, root_state, moves, depths) if engine.asks_workers else None
+        positions = positions_of(engine, root_state, moves, depths)[0] if engine.asks_workers else None
         engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
         if engine.game.num_players > 2:
             work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
@@ -224,8 +224,7 @@ class LeafStrategy(InPlaceStrategy):
         rows = max(
             [-(-most // plan.playouts_per_leaf), *(len(each.depths) for each in self._in_flight.values())]
         )
-        shared = SharedTree(self.setup, rows, threads, self.outlook)
-        shared.begin(self.issued, self.absorbed)
+        shared = SharedTree(self.setup, rows, threads, self.outlook, self.issued, self.absorbed)
         for index, leaves in self._in_flight.items():
             assert results is not None
             shared.put(index, leaves, results[index])

@@ -28,14 +28,16 @@ class Selection:
         self._params: SearchParams = setup.params
         self._root_state = setup.context.root_state
         self._work = setup.engine.new_workspace()
+        self._select: Callable[..., Any] = setup.engine.select_leaves
+        self._absorb: Callable[..., Any] = setup.engine.absorb_leaves
 
     def select(self, tree: Tree, leaves: Leaves, stream: Stream) -> None:
         """Fill the batch with leaves of the tree; see `search.kernel.loop.select_leaves`."""
-        self._engine.select_leaves(tree, self._params, self._root_state, leaves, 0, stream, self._work)
+        self._select(tree, self._params, self._root_state, leaves, 0, stream, self._work)
 
     def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
         """Back the batch up; see `search.kernel.loop.absorb_leaves`."""
-        self._engine.absorb_leaves(tree, self._params, leaves, sums, self._work)
+        self._absorb(tree, self._params, leaves, sums, self._work)
 
     def learn(self, job: LeafJob, positions: Positions) -> None:
         """Take what a result says of its job's leaves; not used here."""
@@ -63,10 +65,7 @@ class KnownSelection(Selection):
                 return
             self.asked += 1
             moves, depths = leaves.moves[done : done + 1], leaves.depths[done : done + 1]
-            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths))
-
-    def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
-        self._absorb(tree, self._params, leaves, sums, self._work)
+            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths)[0])
 
     def learn(self, job: LeafJob, positions: Positions) -> None:
         self._remember(job.moves, job.depths, positions)

@@ -206,6 +206,23 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.shape[slot] = 0
 
 
+@inner_njit
+def _copy_slot(tree: Tree, old: Int, into: Tree, new: Int) -> None:
+    """Write all of a node to a slot of a tree of the same layout."""
+    into.total_value[new] = tree.total_value[old]
+    into.visits[new] = tree.visits[old]
+    into.unobserved[new] = tree.unobserved[old]
+    into.children[new] = tree.children[old]
+    into.move[new] = tree.move[old]
+    into.shape[new] = tree.shape[old]
+    if counts_availability(tree):
+        into.available[new] = tree.available[old]
+    if keeps_heuristics(tree):
+        into.heuristic[new] = tree.heuristic[old]
+    if has_priors(tree):
+        into.prior[new] = tree.prior[old]
+
+
 @cached_njit
 def clear(tree: Tree) -> None:
     """Make the tree a lone root again; modified in place."""
@@ -282,16 +299,7 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
         if first == NO_BLOCK:
             return NO_BLOCK
         for slot in range(count):
-            tree.total_value[first + slot] = tree.total_value[old + slot]
-            tree.visits[first + slot] = tree.visits[old + slot]
-            tree.unobserved[first + slot] = tree.unobserved[old + slot]
-            tree.children[first + slot] = tree.children[old + slot]
-            tree.move[first + slot] = tree.move[old + slot]
-            tree.shape[first + slot] = tree.shape[old + slot]
-            if counts_availability(tree):
-                tree.available[first + slot] = tree.available[old + slot]
-            if keeps_heuristics(tree):
-                tree.heuristic[first + slot] = tree.heuristic[old + slot]
+            _copy_slot(tree, old + slot, tree, first + slot)
         tree.children[node] = first
         size_class = CLASS_OF[count]
         tree.children[old] = tree.free[size_class]
@@ -362,18 +370,8 @@ def _copy_below(tree: Tree, node: Int, into: Tree, places: npt.NDArray[np.int32]
         into.counts[NODES] += count
         for slot in range(count):
             old, new = np.int64(tree.children[here]) + slot, first + slot
-            into.total_value[new] = tree.total_value[old]
-            into.visits[new] = tree.visits[old]
-            into.unobserved[new] = 0
-            into.children[new] = NO_BLOCK
-            into.move[new] = tree.move[old]
-            into.shape[new] = tree.shape[old]
-            if counts_availability(tree):
-                into.available[new] = tree.available[old]
-            if keeps_heuristics(tree):
-                into.heuristic[new] = tree.heuristic[old]
-            if has_priors(tree):
-                into.prior[new] = tree.prior[old]
+            _copy_slot(tree, old, into, new)
+            into.unobserved[new], into.children[new] = 0, NO_BLOCK
             if here == node:
                 total += tree.total_value[old]
             places[0, found], places[1, found] = old, new
