@@ -212,8 +212,10 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     hidden = _treatment(request, game)
     plan = strategy.make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))
-    slots = strategy.least_slots(plan.lanes, game)
-    _check_memory(request, game, plan.lanes, slots * engine.layout.bytes_per_node)
+    least_bytes = strategy.least_slots(plan.lanes, game) * engine.layout.bytes_per_node
+    if request.memory_mb < (needed_mb := -(-least_bytes // 2**20)):
+        of = f"{counted(plan.lanes, 'lane')} of {request.strategy}"
+        raise InvalidInput("memory", request.memory_mb, f"at least {needed_mb} MB for {of} with {game.name}")
     _check_in_flight(request, game, plan)
     return hidden, plan, engine
 
@@ -316,12 +318,3 @@ def _check_in_flight(request: SearchRequest, game: Game, plan: SearchPlan) -> No
         accepted = f"lanes times batch of at most {most:,} with {request.memory_mb} MB of memory: so many "
         accepted += f"leaves may be in flight (here {plan.lanes:,} times {request.batch:,})"
         raise InvalidInput("batch", request.batch, accepted)
-
-
-def _check_memory(request: SearchRequest, game: Game, lanes: int, least_bytes: int) -> None:
-    """Raise InvalidInput unless the memory is enough for the smallest trees."""
-    needed_mb = -(-least_bytes // 2**20)
-    if request.memory_mb < needed_mb:
-        of = f"{counted(lanes, 'lane')} of {request.strategy}"
-        accepted = f"at least {needed_mb} MB for {of} with {game.name}"
-        raise InvalidInput("memory", request.memory_mb, accepted)

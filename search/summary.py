@@ -24,6 +24,7 @@ from search.tree.arena import (
     Tree,
     children_of,
     proof_of,
+    worth_of,
 )
 from search.tree.merge import Statistics, snapshot
 
@@ -122,17 +123,13 @@ def _children(tree: Tree, node: int, mover: int) -> list[Child]:
     won = FIRST_WINS if mover == FIRST else SECOND_WINS
     children = []
     for slot in children_of(tree, node):
-        visits = int(tree.visits[slot])
         known = proof_of(tree, slot)
-        value = sign * float(tree.total_value[slot]) / visits if visits else 0.0
-        if known != UNPROVEN:
-            value = sign * (DRAWN - known)
         children.append(
             Child(
                 move=int(tree.move[slot]),
-                visits=visits,
+                visits=int(tree.visits[slot]),
                 # No minus zero for people to wonder at.
-                value=value + 0.0,
+                value=sign * worth_of(tree, slot) + 0.0,
                 won=known == won,
                 lost=known not in (won, DRAWN, UNPROVEN),
             )

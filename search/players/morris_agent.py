@@ -157,7 +157,6 @@ def _expand(tree: Tree, size: Int, node: Int, found: Numbers, count: Int) -> int
     """Append ``count`` children with the actions of ``found`` to a node; returns the new number of nodes."""
     tree[node, FIRST_CHILD], tree[node, CHILDREN] = size, count
     for number in range(count):
-        tree[size + number] = 0
         tree[size + number, PARENT], tree[size + number, ACTION] = node, found[number]
     return size + count  # type: ignore[return-value]
 

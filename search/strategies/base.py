@@ -212,6 +212,7 @@ class Strategy(ABC):
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.context = setup, setup.context
+        self.plan = setup.plan
         self.lanes = setup.plan.lanes
         self.tree = setup.tree
         self.issued = 0

@@ -18,7 +18,6 @@ import numpy as np
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
 from search.kernel.turns import ENDED, LOCK
-from search.plan import SearchPlan
 from search.strategies.base import Setup, Strategy
 
 STRETCH_S = 0.05
@@ -161,13 +160,11 @@ AnyJob = Job | StretchJob
 class InPlaceStrategy(Strategy):
     """A strategy that can run its jobs in threads of this process."""
 
-    plan: SearchPlan
     shared: InFlight | None = None
     """Where jobs run by stretches: see `share_tree`."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.plan = setup.plan
         self._first_nodes = self.tree_nodes()
 
     @property

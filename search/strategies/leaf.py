@@ -20,7 +20,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from games.compile.specialise import is_compiled
 from games.game import Game
@@ -140,9 +139,7 @@ class LeafStrategy(InPlaceStrategy):
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
-        leaves = most_leaves(request, game.nominal_simulations_per_s)
-        playouts = request.playouts_per_leaf or 1
-        return replace(super().make_plan(request, game), leaves=leaves, playouts_per_leaf=playouts)
+        return replace(super().make_plan(request, game), playouts_per_leaf=request.playouts_per_leaf or 1)
 
     @classmethod
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
@@ -169,7 +166,6 @@ class LeafStrategy(InPlaceStrategy):
         """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
         self.engine = setup.engine
-        self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
@@ -198,9 +194,7 @@ class LeafStrategy(InPlaceStrategy):
 
     @property
     def most(self) -> int:
-        if not self._evaluated:
-            return self.plan.leaves * self._playouts_per_leaf
-        return 1 if self.issued == 0 else self.context.request.batch or BATCH
+        return 1 if self._evaluated and self.issued == 0 else self.plan.job_size
 
     @property
     def least_jobs(self) -> int:
@@ -279,7 +273,11 @@ class LeafStrategy(InPlaceStrategy):
         return self._job(self.issued, leaves)
 
     def _new_leaves(self, simulations: int) -> Leaves:
-        return self.engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        """Room for the leaves of a job, with as many playouts each but for the last."""
+        most = self.plan.playouts_per_leaf
+        visits = np.full(-(-simulations // most), most, dtype=np.int32)
+        visits[-1] -= -simulations % most
+        return self.engine.new_leaves(visits)
 
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())
@@ -329,9 +327,3 @@ def _batch(request: SearchRequest) -> int | None:
     """Leaves of a job with an evaluator, if that is given: what is evaluated outside is waited for one by
     one."""
     return request.batch or (1 if request.evaluator == EXTERNAL else None)
-
-
-def _split(simulations: int, playouts_per_leaf: int) -> npt.NDArray[np.int32]:
-    """[B] visits of each leaf: ``playouts_per_leaf``, and for the last one what is left."""
-    full, rest = divmod(simulations, playouts_per_leaf)
-    return np.array([playouts_per_leaf] * full + ([rest] if rest else []), dtype=np.int32)

@@ -262,7 +262,6 @@ class TreeStrategy(Strategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._plan = setup.plan
         self._plies = setup.engine.game.max_plies + 1
         self.planner = Planner(setup) if self.lanes > 1 and has_portions(self.context) else None
         """Cuts the tree into portions; None where every lane grows all of it."""
@@ -287,8 +286,8 @@ class TreeStrategy(Strategy):
     def _make_job(self, simulations: int) -> Job:
         if self.planner is not None and self.issued % self.lanes == 0:
             sizes = np.full(self.lanes, simulations, dtype=np.int64)
-            if self._plan.is_fixed:
-                sizes = self._plan.sizes(self.issued, self.lanes)
+            if self.plan.is_fixed:
+                sizes = self.plan.sizes(self.issued, self.lanes)
             self._portions = self.planner.plan(sizes, self.issued)
         return self._job(self.issued, simulations)
 

@@ -256,6 +256,12 @@ def proof_of(tree: Tree, node: int) -> int:
     return int(tree.shape[node]) >> PROOF_SHIFT & 3
 
 
+def worth_of(tree: Tree, node: int) -> float:
+    """The first player's mean return at the node, 0 without visits, or what is proven."""
+    known, visits = proof_of(tree, node), int(tree.visits[node])
+    return float(DRAWN - known) if known != UNPROVEN else float(tree.total_value[node]) / max(1, visits)
+
+
 @inner_njit
 def set_proof(tree: Tree, node: Int, result: Int) -> None:
     """Note that the node's value is proven; modified in place. A proof is never taken back."""
