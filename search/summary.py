@@ -58,8 +58,12 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
                 break
             seen = _children(tree, node, game.viewpoint(player))
             children = [child for child in seen if child.visits > 0]
-            chosen = choose(children, "robust") if children else None
-            if chosen is None or not _stands_out(chosen, children):
+            if not children:
+                break
+            chosen = choose(children, "robust")
+            most = [child for child in children if child.visits >= chosen.visits and not child.lost]
+            stands_out = chosen.visits >= PV_VISITS and len(most) == 1
+            if not (stands_out or chosen.won or chosen.lost):
                 break
             move = chosen.move
             if game.hidden_information and move not in game.legal_moves(state):
@@ -68,14 +72,6 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
         game.calls.play(state, move)
         line.append(move)
     return line
-
-
-def _stands_out(chosen: Child, children: list[Child]) -> bool:
-    """Whether the statistics distinguish the chosen child from its siblings."""
-    if chosen.won or chosen.lost:
-        return True
-    most = [child for child in children if child.visits >= chosen.visits and not child.lost]
-    return chosen.visits >= PV_VISITS and len(most) == 1
 
 
 def digest(tree: Tree) -> str:

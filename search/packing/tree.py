@@ -40,11 +40,6 @@ EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
 """Kinds of slots: not accounted for, a node, unused room of a node's block, part of a free block."""
 
 
-def most_visits(counts: npt.NDArray[Any]) -> int:
-    """The greatest number that an array of visits can hold."""
-    return int(np.iinfo(counts.dtype).max)
-
-
 @cached_njit
 def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32], reserved: Int) -> bool:
     """Write the kind of each used slot to ``kinds`` ([used]); returns whether the arena is sound.
@@ -158,7 +153,7 @@ def unpack_tree(tree: Tree, arrays: Arrays, reserved: Ranges = (), lost: int = 0
         column = getattr(tree, name)
         column[:used][is_node] = take(arrays, name, column.dtype, nodes)
     for name in ("visits", "unobserved"):
-        within(arrays[name], 0, most_visits(arrays[name]), name)
+        within(arrays[name], 0, np.iinfo(arrays[name].dtype).max, name)
     tree.counts[USED], tree.counts[NODES], tree.counts[FULL] = used, nodes, full
     _link_free_blocks(tree, arrays, used)
     require(
@@ -199,7 +194,7 @@ def unpack_snapshot(arrays: Arrays, most_rows: int, like: Statistics) -> Statist
     item = Statistics._make(
         take(arrays, name, one.dtype, rows if len(one) else 0).copy() for name, one in like._asdict().items()
     )
-    within(item.visits, 0, most_visits(item.visits), "visits")
+    within(item.visits, 0, np.iinfo(item.visits.dtype).max, "visits")
     children = np.cumsum(item.num_children, dtype=np.int64)
     tree = children[-1] == rows - 1 and (children[:-1] >= np.arange(1, rows)).all()
     require(tree, "statistics are not a tree")
@@ -226,10 +221,6 @@ def unpack_outlook(arrays: Arrays, players: int) -> Outlook:
     require(np.isfinite(totals).all(), "totals are no numbers")
     require(value < math.inf, "values are no numbers")
     return Outlook(tuple(line.tolist()), value, tuple(totals.tolist()))
-
-
-_PATHS = {"moves": np.uint16, "slots": np.uint16, "movers": np.uint8}
-_SCORED_PATHS = _PATHS | {"scores": np.float64}
 
 
 def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
@@ -276,8 +267,9 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree, players
 
 
 def _paths_of(batches: Sequence[Leaves]) -> dict[str, type[Any]]:
+    paths: dict[str, type[Any]] = {"moves": np.uint16, "slots": np.uint16, "movers": np.uint8}
     scored = bool(batches) and batches[0].scores.shape == batches[0].moves.shape
-    return _SCORED_PATHS if scored else _PATHS
+    return paths | {"scores": np.float64} if scored else paths
 
 
 def _taken(batch: Leaves) -> npt.NDArray[np.bool_]:
