@@ -130,7 +130,11 @@ class Desk:
         """Take the next job, whose leaves have the numbers from ``first``; its result if no answer is
         missing."""
         for index in [index for index in self._open if index <= job.index - self._strategy.lanes]:
-            self._forget(self._open.pop(index))
+            old = self._open.pop(index)
+            for position in old.positions:
+                position.jobs.remove(old)
+                if not position.jobs:
+                    del self._by_state[position.key]
         reached = reach(self._engine, self._root_state, job)
         numbers = [first + int(leaf) for leaf in reached.first]
         added = self._open[job.index] = _Open(job, numbers, reached, [])
@@ -239,12 +243,6 @@ class Desk:
         """Let a leaf that is out be handed out again."""
         del self._out[number]
         heapq.heappush(self._waiting, number)
-
-    def _forget(self, old: _Open) -> None:
-        for position in old.positions:
-            position.jobs.remove(old)
-            if not position.jobs:
-                del self._by_state[position.key]
 
 
 def _result(done: _Open) -> JobResult:

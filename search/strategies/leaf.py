@@ -18,14 +18,15 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from inspect import iscoroutinefunction
 
 import numpy as np
 
 from games.compile.specialise import is_compiled
 from games.game import Game
 from games.rng import new_stream
-from search.evaluator import EXTERNAL, Evaluator, Places, awaited_at_once, load_evaluator, start
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies
+from search.evaluator import EXTERNAL, Evaluator, Places, load_evaluator, start
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob
 from search.kernel.engine import Engine
 from search.kernel.evaluation import Reached, await_job, evaluate_job, positions_of, reach
 from search.kernel.params import params_of
@@ -37,7 +38,7 @@ from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
 from search.strategies.base import Runner, Setup, expected_simulations
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
-from search.strategies.selection import Selection, selection_of
+from search.strategies.selection import Selection
 from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
 
 IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
@@ -64,9 +65,9 @@ class LeafRunner(Runner):
 
     @cached_property
     def at_once(self) -> int:  # type: ignore[override]
-        if self.context.request.evaluator is None:
+        if self.context.request.evaluator is None or not iscoroutinefunction(self._evaluator.evaluate):
             return 1
-        awaited = awaited_at_once(self._evaluator)
+        awaited = self._evaluator.concurrency
         return AHEAD * awaited if awaited > 1 else 1
 
     @cached_property
@@ -163,10 +164,10 @@ class LeafStrategy(InPlaceStrategy):
         return LeafJob(0, nowhere, one - 1, one, draws if engine.hidden else draws[:0])
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
-        """``selection`` None: the one for the game, `selection_of`."""
+        """``selection`` None: the one that suits the game."""
         super().__init__(setup)
         self.engine = setup.engine
-        self.selection = selection or selection_of(setup)
+        self.selection = selection or Selection(setup)
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
@@ -281,23 +282,20 @@ class LeafStrategy(InPlaceStrategy):
 
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())
-        draws = leaves.draws if self.hidden else leaves.draws[:0]
+        draws = leaves.draws if self.engine.hidden else leaves.draws[:0]
         return LeafJob(index, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits, draws)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
-        if result.policies is not None:
-            self._expand(leaves, result.policies)
+        if (policies := result.policies) is not None:
+            # What came over the network may be read-only, which is another type to a compiled kernel.
+            new = map(np.array, (policies.counts, policies.moves, policies.priors))
+            expand_leaves(self.tree, leaves.depths, leaves.slots, *new)
         if result.positions is not None:
             assert isinstance(job, LeafJob)
             self.selection.learn(job, result.positions)
         self.selection.absorb(self.tree, leaves, result.sums)
-
-    def _expand(self, leaves: Leaves, policies: Policies) -> None:
-        # What came over the network may be read-only, which is another type to a compiled kernel.
-        counts, moves, priors = np.array(policies.counts), np.array(policies.moves), np.array(policies.priors)
-        expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
 
     def _state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])
