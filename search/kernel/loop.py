@@ -1,7 +1,7 @@
 """The search loop: selection, expansion, playout, backup, written once for every game and every algorithm.
 
 These are generic functions. They call the rules of a game by the names in `games.compile.rule_stubs`, and
-branch by the constants in `search.kernel.params`. `search.kernel.engine` makes from each of them a function
+branch by the constants in `search.kernel.params`. `search.kernel.wiring` makes from each of them a function
 of one game and one algorithm, compiled when the game's rules are.
 
 One simulation of a sequential search is a start, descend, value_of_leaf, and the backup. Leaf parallelisation

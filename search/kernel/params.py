@@ -1,6 +1,6 @@
 """What tells kernels which search they run: constants that are compiled in, and parameters.
 
-`search.kernel.engine` binds the constants of a game and its `search.features.Features` before it compiles; as
+`search.kernel.wiring` binds the constants of a game and its `search.features.Features` before it compiles; as
 they stand they are those of plain UCT with two players. Numba removes the branches that they exclude, so that
 a search pays only for what it uses.
 """
@@ -98,10 +98,9 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
     return replace(request, exploration=ISMCTS_EXPLORATION if hidden else EXPLORATION)
 
 
-def params_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> SearchParams:
-    """The parameters of a search; the last three arguments are those of a lane that anticipates others."""
-    params = params_from(context.request, context.exploration_scale)
-    return params._replace(anticipated=anticipated, share=share, num_shares=num_shares)
+def params_of(context: Context) -> SearchParams:
+    """The parameters of a search, of a lane that anticipates no other."""
+    return params_from(context.request, context.exploration_scale)
 
 
 def params_from(request: SearchRequest, exploration_scale: float) -> SearchParams:

@@ -155,7 +155,8 @@ class Strategy(ABC):
         """The plan of a search."""
         rate, budget = game.nominal_simulations_per_s, request.simulations
         if budget is None:
-            lanes, rounds = request.lanes, cls._open_rounds(request)
+            # The number of cores is not known.
+            lanes, rounds = request.lanes, request.rounds or MIN_ROUNDS
             job_s = job_seconds(lanes) if request.seconds else ENDLESS_JOB_S * max(1.0, lanes / FEW_LANES)
         else:
             # With an evaluator the root is a job of its own.
@@ -178,11 +179,6 @@ class Strategy(ABC):
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         """Jobs of each lane that make so many simulations together; ``rate`` is simulations/s of one core."""
         return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
-
-    @classmethod
-    def _open_rounds(cls, request: SearchRequest) -> int:
-        """Rounds under another budget, where the number of cores is not known."""
-        return request.rounds or MIN_ROUNDS
 
     @classmethod
     def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
@@ -228,7 +224,6 @@ class Strategy(ABC):
         """Whether the memory was used up when the last result came into the tree."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
-        self.hidden = setup.engine.hidden
         self.lone_root = setup.engine.lone_root()
         """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
         self._game = game = setup.engine.game
@@ -238,12 +233,11 @@ class Strategy(ABC):
         self.outlook = Outlook(totals=(0.0,) * self._scores)
         """The best line that any job found, or the scores of all players."""
         self._has_outlook = tells_lines(game, setup.context.request) or self._scores > 0
-        self._places = np.zeros(1, dtype=np.int32)
 
     def warm_up(self) -> None:
         """Compile, or load, the kernels that the coordinator uses on the shared tree."""
         tree = self.setup.engine.new_tree(64)
-        merge(tree, snapshot(tree, 0, 64)[0], np.zeros(1, dtype=np.int32))
+        merge(tree, snapshot(tree, 0, 64)[0])
         digest(tree)
         if self.context.request.solver:
             prove_root(tree, 0, 1)
@@ -375,9 +369,7 @@ class Strategy(ABC):
 
     def _merge(self, added: Statistics) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""
-        if len(self._places) < len(added.visits):
-            self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
-        created, duplicates = merge(self.tree, added, self._places)
+        created, duplicates = merge(self.tree, added)
         self._created += created
         self.duplicates += duplicates
         if self.context.request.solver:

@@ -57,7 +57,6 @@ class InFlight(ABC):
         """The jobs in flight, in the form of that kernel."""
         # Threads without a lane would only wait.
         self._works = [setup.engine.new_workspace() for _ in range(min(threads, setup.plan.lanes))]
-        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
         self._played = [0] * len(self._works)
         self._before, self._started = (0, 0, 0), 0.0
         """Results, visits and playouts in the tree, and the time, when the stretch began."""
@@ -98,7 +97,7 @@ class InFlight(ABC):
 
         Where rules raise, the other threads end as well.
         """
-        setup, scratch = self._setup, (self._works[number], self._streams[number])
+        setup, scratch = self._setup, (self._works[number], np.zeros((2, 2), dtype=np.uint64))
         searched = setup.tree, setup.params, setup.context.root_state
         try:
             with np.errstate(over="ignore"):
@@ -149,8 +148,7 @@ class StretchJob:
 
     def run(self) -> StretchResult:
         """Run the jobs in this thread."""
-        self.shared.begin_stretch()
-        self.shared.take_turns(self.stretch, 0)
+        self.parts()[0]()
         return self.outcome()
 
 

@@ -168,18 +168,6 @@ def layout_of(tree: Tree) -> TreeLayout:
 
 
 @inner_njit
-def keeps_heuristics(tree: Tree) -> bool:
-    """Whether the tree was made for a search that evaluates nodes."""
-    return len(tree.heuristic) > 1
-
-
-@inner_njit
-def has_priors(tree: Tree) -> bool:
-    """Whether the tree was made for a search with an evaluator."""
-    return len(tree.prior) > 1
-
-
-@inner_njit
 def counts_availability(tree: Tree) -> bool:
     """Whether the tree was made for a game with hidden information."""
     return len(tree.available) > 1
@@ -198,9 +186,9 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.children[slot] = NO_BLOCK
     if counts_availability(tree):
         tree.available[slot] = 0
-    if keeps_heuristics(tree):
+    if len(tree.heuristic) > 1:
         tree.heuristic[slot] = 0.0
-    if has_priors(tree):
+    if len(tree.prior) > 1:
         tree.prior[slot] = 0.0
     tree.move[slot] = move
     tree.shape[slot] = 0
@@ -217,9 +205,9 @@ def _copy_slot(tree: Tree, old: Int, into: Tree, new: Int) -> None:
     into.shape[new] = tree.shape[old]
     if counts_availability(tree):
         into.available[new] = tree.available[old]
-    if keeps_heuristics(tree):
+    if len(tree.heuristic) > 1:
         into.heuristic[new] = tree.heuristic[old]
-    if has_priors(tree):
+    if len(tree.prior) > 1:
         into.prior[new] = tree.prior[old]
 
 
@@ -344,19 +332,15 @@ def child_after(tree: Tree, node: int, move: int) -> int | None:
     return next((slot for slot in children_of(tree, node) if tree.move[slot] == move), None)
 
 
-def reroot(tree: Tree, node: int, into: Tree) -> None:
+@cached_njit
+def reroot(tree: Tree, node: Int, into: Tree) -> None:
     """Make ``into``, a tree of the same layout that is modified in place, the subtree below ``node``.
 
     What does not fit is left out. Visits in flight are not taken over: there must be none.
     """
-    scratch = np.zeros((2, max(1, int(tree.counts[NODES]))), dtype=np.int32)
-    _copy_below(tree, node, into, scratch)
-
-
-@cached_njit
-def _copy_below(tree: Tree, node: Int, into: Tree, places: npt.NDArray[np.int32]) -> None:
-    """``places`` ([2, nodes of the tree]) is scratch: slots here and there, breadth first."""
     clear(into)
+    # Slots here and there, breadth first.
+    places = np.zeros((2, max(1, tree.counts[NODES])), dtype=np.int32)
     places[0, 0], places[1, 0] = node, ROOT
     into.visits[ROOT] = tree.visits[node]
     into.shape[ROOT] = tree.shape[node]

@@ -140,14 +140,11 @@ def _collect(
     first_children: npt.NDArray[np.int32],
     min_visits: int,
     out: Statistics,
-    places: npt.NDArray[np.int32],
-    base_rows: npt.NDArray[np.int32],
 ) -> int:
-    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable.
-
-    ``places`` and ``base_rows`` ([rows]) are scratch: the slot and the row of ``base`` of each row.
-    """
-    limit = len(places)
+    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable."""
+    limit = len(out.visits)
+    # The slot and the row of ``base`` of each row.
+    places, base_rows = np.empty(limit, dtype=np.int32), np.empty(limit, dtype=np.int32)
     places[0] = ROOT
     base_rows[0] = 0
     count = 1
@@ -204,24 +201,22 @@ def increments(
         first_children = first_children_of(base.num_children)
     rows = int(min(tree.counts[NODES], max_rows))
     out = empty_statistics(rows, layout_of(tree))
-    places = np.empty(rows, dtype=np.int32)
-    base_rows = np.empty(rows, dtype=np.int32)
     while True:
-        count = _collect(tree, base, first_children, min_visits, out, places, base_rows)
+        count = _collect(tree, base, first_children, min_visits, out)
         if count <= rows:
             return Statistics._make(column[:count].copy() for column in out), min_visits
         min_visits = max(2 * min_visits, 2)
 
 
 @cached_njit
-def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple[int, int]:
+def merge(tree: Tree, added: Statistics) -> tuple[int, int]:
     """Add increments to the tree, which is modified in place.
 
     Returns how many nodes the sender made, and how many of those the tree had already
     (duplicate expansions: two lanes made the same node without knowing of each other).
     When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
-    ``places`` ([R] at least) is scratch.
     """
+    places = np.empty(len(added.visits), dtype=np.int32)
     places[0] = ROOT
     following: Int = 1
     created = 0

@@ -114,7 +114,7 @@ def test_sums_go_beyond_32_bits(strategy: str) -> None:
     assert fold.tree.visits[ROOT] == 150
     many = fold.lone_root._replace(visits=np.array([2**31 - 1], dtype=np.int64))
     for _ in range(3):
-        merge(fold.tree, Statistics._make(column.copy() for column in many), np.zeros(1, dtype=np.int32))
+        merge(fold.tree, Statistics._make(column.copy() for column in many))
     assert fold.tree.visits[ROOT] == 150 + 3 * (2**31 - 1)
     again = open_search(request)
     again.strategy.restore(fold.state())
