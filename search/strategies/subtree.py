@@ -96,6 +96,7 @@ class GrowingTree(InFlight):
         self.jobs.tally[ISSUED] = int(tree.visits[ROOT])
         tree.counts[USED] = self.jobs.room[0]
         # Compiled, or loaded, before the clock of the search starts.
+        self.jobs.marks[:] = 0
         self.begin_stretch()
         self.take_turns(self.goal(self.issued), 0)
         # As after a stretch, whose last jobs had nothing left to do; none of them before the first.
