@@ -13,6 +13,7 @@ from typing import NamedTuple
 from games.game import Game
 from search.features import POLICIES
 from search.job import Context
+from search.kernel.logarithms import TABLE, Table
 from search.request import (
     EXPLORATION,
     ISMCTS_EXPLORATION,
@@ -78,6 +79,8 @@ class SearchParams(NamedTuple):
     """PUCT: c_base, the number of visits around which exploration begins to grow."""
     fpu_reduction: float
     """PUCT: how far the first-play urgency lies below the parent's mean once all of the policy is visited."""
+    table: Table = TABLE
+    """Logarithms and roots of counts."""
 
 
 def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:

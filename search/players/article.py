@@ -20,7 +20,7 @@ from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.tictactoe import TicTacToe
-from search.kernel.uct import sqrt_log
+from search.kernel.logarithms import TABLE, sqrt_log
 from search.players.player import Choice, Player, Seen, only
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
@@ -67,7 +67,7 @@ def _outcome(us: Int, them: Int) -> int:
 @njit
 def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
     """The child that maximises the article's formula; the first one in case of ties."""
-    explore = EXPLORATION * sqrt_log(tree[node, VISITS])
+    explore = EXPLORATION * sqrt_log(TABLE, tree[node, VISITS])
     best, best_value = 0, -math.inf
     first = tree[node, FIRST_CHILD]
     for child in range(first, first + tree[node, CHILDREN]):
