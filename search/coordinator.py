@@ -151,9 +151,8 @@ class Coordinator:
         """Where jobs run, and how many processes of workers were lost; for reports."""
         self._stopwatch = stopwatch
         self._ledger: Ledger[AnyJob] = Ledger()
-        self._early: dict[int, JobResult] = {}
-        self._came_s: dict[int, float] = {}
-        """When each of these came, in elapsed seconds."""
+        self._early: dict[int, tuple[JobResult, float]] = {}
+        """By index: a result, and when it came, in elapsed seconds."""
         self._rate = search.game.nominal_simulations_per_s * first_share
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
         self._measured = False
@@ -185,7 +184,7 @@ class Coordinator:
     def waits_since_s(self) -> float | None:
         """When the oldest of these came, in elapsed seconds; None if none waits."""
         # A copy: another thread may read this.
-        return next(iter(list(self._came_s.values())), None)
+        return next((came_s for _, came_s in list(self._early.values())), None)
 
     @property
     def rate(self) -> float:
@@ -212,11 +211,11 @@ class Coordinator:
         if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
             return
         worker, context = Worker(), self.search.context
-        for index, job in strategy.jobs.items():
-            if index not in self._early:
-                self._early[index] = worker.run(context, job)
-        strategy.share_tree(threads, self._early)
-        self._ledger, self._early, self._came_s = Ledger(), {}, {}
+        results = {index: done for index, (done, _) in self._early.items()}
+        for index in strategy.jobs.keys() - results.keys():
+            results[index] = worker.run(context, strategy.jobs[index])
+        strategy.share_tree(threads, results)
+        self._ledger, self._early = Ledger(), {}
 
     def start(self, elapsed_s: float = 0.0) -> list[AnyJob]:
         """The first jobs to run: in a resumed search those that were pending, then new ones.
@@ -224,7 +223,6 @@ class Coordinator:
         Also called when the executor has lost all its jobs.
         """
         jobs = [] if self.finished else self._ledger.items
-        self._came_s = dict.fromkeys(self._early, elapsed_s) | self._came_s
         return jobs + self._issue(elapsed_s)
 
     def job_done(self, done: JobResult | StretchResult, elapsed_s: float = 0.0) -> list[AnyJob]:
@@ -240,13 +238,11 @@ class Coordinator:
         self.counters.job_durations.observe(done.duration_s)
         self._note_rate(done.simulations, done.duration_s)
         self._heard_s = elapsed_s
-        self._early[done.index] = done
-        self._came_s[done.index] = elapsed_s
+        self._early[done.index] = done, elapsed_s
         jobs: list[AnyJob] = []
         strategy = self.search.strategy
         while not self.finished and strategy.absorbed in self._early:
-            self._came_s.pop(strategy.absorbed, None)
-            self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
+            self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed)[0])
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.
             jobs += self._issue(elapsed_s)
@@ -364,9 +360,14 @@ class Coordinator:
     def _issue(self, elapsed_s: float) -> list[AnyJob]:
         """Make all jobs that can be made now."""
         jobs: list[AnyJob] = []
-        by_stretches, strategy = self._by_stretches, self.search.strategy
+        by_stretches, strategy, seconds = self._by_stretches, self.search.strategy, self.search.plan.seconds
         if by_stretches is not None:
-            return [] if self.finished or self._ledger else [self._next_stretch(by_stretches, elapsed_s)]
+            if self.finished or self._ledger:
+                return []
+            left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
+            stretch = by_stretches.next_stretch(self._next_size(elapsed_s), self._room(), left_s)
+            self._ledger.hand_out(stretch.index, stretch)
+            return [stretch]
         while not self.finished and strategy.ready:
             size = self._next_size(elapsed_s)
             if size == 0:
@@ -375,14 +376,6 @@ class Coordinator:
             self._ledger.hand_out(job.index, job)
             jobs.append(job)
         return jobs
-
-    def _next_stretch(self, strategy: InPlaceStrategy, elapsed_s: float) -> StretchJob:
-        """Make the next stretch of jobs."""
-        seconds = self.search.request.seconds
-        left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
-        job = strategy.next_stretch(self._next_size(elapsed_s), self._room(), left_s)
-        self._ledger.hand_out(job.index, job)
-        return job
 
     def _note_stretch(self, done: StretchResult) -> None:
         """Count what the stretch that was handed out has done."""

@@ -174,11 +174,6 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     return made
 
 
-def awaited_at_once(evaluator: Evaluator) -> int:
-    """The evaluator's ``concurrency``; 1 if ``evaluate`` is not ``async def``."""
-    return evaluator.concurrency if inspect.iscoroutinefunction(evaluator.evaluate) else 1
-
-
 def reason_of(error: Exception, evaluator: Evaluator) -> str:
     """An error of an evaluator as one line of text, with the number of the line of its file."""
     return own.reason_of(error, evaluator_spec(evaluator.spec).name)

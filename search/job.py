@@ -144,11 +144,11 @@ class _Sent:
 
 def _received(kind: type[_Sent], *values: Any) -> _Sent:
     """A value that was sent. Its arrays are writable, as kernels are compiled for them."""
-    return kind(*(_array(*each) if isinstance(each, list) else each for each in values))
-
-
-def _array(dtype: str, shape: tuple[int, ...], data: bytes) -> npt.NDArray[Any]:
-    return np.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+    arrays = [
+        np.frombuffer(bytearray(each[2]), dtype=each[0]).reshape(each[1]) if isinstance(each, list) else each
+        for each in values
+    ]
+    return kind(*arrays)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,8 +54,6 @@ class SearchPlan:
     """Simulations of the whole search; an estimate for one core if the budget is not in simulations."""
     playouts_per_leaf: int = 1
     """leaf: playouts from each leaf."""
-    leaves: int = 1
-    """leaf: the most leaves of a job."""
     snapshot_rows: int = 0
     """tree: the most rows of a snapshot."""
     increment_rows: int = 0

@@ -170,10 +170,12 @@ def open_view(
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
     total += strategy.further_slots(plan.lanes, game)
-    if kept is not None and strategy.goes_on:
+    if strategy.lanes_alone:
+        kept = None
+    if kept is not None:
         total += int(kept[0].visits[kept[1]])
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
-    if kept is not None and strategy.goes_on:
+    if kept is not None:
         reroot(*kept, tree)
     setup = Setup(
         context=context,
@@ -210,8 +212,10 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     hidden = _treatment(request, game)
     plan = strategy.make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))
-    slots = strategy.least_slots(plan.lanes, game)
-    _check_memory(request, game, plan.lanes, slots * engine.layout.bytes_per_node)
+    least_bytes = strategy.least_slots(plan.lanes, game) * engine.layout.bytes_per_node
+    if request.memory_mb < (needed_mb := -(-least_bytes // 2**20)):
+        of = f"{counted(plan.lanes, 'lane')} of {request.strategy}"
+        raise InvalidInput("memory", request.memory_mb, f"at least {needed_mb} MB for {of} with {game.name}")
     _check_in_flight(request, game, plan)
     return hidden, plan, engine
 
@@ -220,7 +224,7 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; raises InvalidInput for options that hidden information excludes."""
     strategy, hidden = STRATEGY_CLASSES[request.strategy], game.hidden_information
     ismcts = hidden and request.hidden_information == "ismcts"
-    pairs = ismcts and strategy.pairs_moves and request.paired <= game.max_moves
+    pairs = ismcts and strategy.grows_trees and request.paired <= game.max_moves
     where = f"{game.name}, where something is hidden"
     whole = f"nothing with ismcts, so with {game.name}: it goes by whole positions"
     none = f"none with {where}: it evaluates whole positions"
@@ -232,7 +236,7 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         ("implicit_minimax", ismcts and request.implicit_minimax > 0.0, whole),
         ("decisive", ismcts and request.decisive, whole),
         ("solver", hidden and request.solver, f"no: nothing is proven in {where}"),
-        ("strategy", hidden and not ismcts and not strategy.determinizes_lanes, lanes),
+        ("strategy", hidden and not ismcts and not strategy.lanes_alone, lanes),
     )
     _refuse(request, checks)
     return request.hidden_information if hidden else ""
@@ -314,12 +318,3 @@ def _check_in_flight(request: SearchRequest, game: Game, plan: SearchPlan) -> No
         accepted = f"lanes times batch of at most {most:,} with {request.memory_mb} MB of memory: so many "
         accepted += f"leaves may be in flight (here {plan.lanes:,} times {request.batch:,})"
         raise InvalidInput("batch", request.batch, accepted)
-
-
-def _check_memory(request: SearchRequest, game: Game, lanes: int, least_bytes: int) -> None:
-    """Raise InvalidInput unless the memory is enough for the smallest trees."""
-    needed_mb = -(-least_bytes // 2**20)
-    if request.memory_mb < needed_mb:
-        of = f"{counted(lanes, 'lane')} of {request.strategy}"
-        accepted = f"at least {needed_mb} MB for {of} with {game.name}"
-        raise InvalidInput("memory", request.memory_mb, accepted)

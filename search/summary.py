@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.specialise import cached_njit
 from games.game import CHANCE, FIRST, Game, State
 from search.tree.arena import (
     DRAWN,
@@ -25,8 +24,9 @@ from search.tree.arena import (
     Tree,
     children_of,
     proof_of,
+    worth_of,
 )
-from search.tree.merge import Statistics, first_children_of, snapshot
+from search.tree.merge import Statistics, snapshot
 
 PV_LENGTH = 12
 PV_VISITS = 25
@@ -58,8 +58,12 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
                 break
             seen = _children(tree, node, game.viewpoint(player))
             children = [child for child in seen if child.visits > 0]
-            chosen = choose(children, "robust") if children else None
-            if chosen is None or not _stands_out(chosen, children):
+            if not children:
+                break
+            chosen = choose(children, "robust")
+            most = [child for child in children if child.visits >= chosen.visits and not child.lost]
+            stands_out = chosen.visits >= PV_VISITS and len(most) == 1
+            if not (stands_out or chosen.won or chosen.lost):
                 break
             move = chosen.move
             if game.hidden_information and move not in game.legal_moves(state):
@@ -68,14 +72,6 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
         game.calls.play(state, move)
         line.append(move)
     return line
-
-
-def _stands_out(chosen: Child, children: list[Child]) -> bool:
-    """Whether the statistics distinguish the chosen child from its siblings."""
-    if chosen.won or chosen.lost:
-        return True
-    most = [child for child in children if child.visits >= chosen.visits and not child.lost]
-    return chosen.visits >= PV_VISITS and len(most) == 1
 
 
 def digest(tree: Tree) -> str:
@@ -103,27 +99,19 @@ def digest_of(statistics: Statistics) -> str:
     return sha.hexdigest()
 
 
-@cached_njit
 def _canonical_order(
     move: npt.NDArray[np.uint16], num_children: npt.NDArray[np.uint16]
-) -> npt.NDArray[np.int32]:
-    """[R] the rows, breadth first with siblings by their moves."""
-    rows = len(move)
-    first = first_children_of(num_children)
-    order = np.zeros(rows, dtype=np.int32)
-    end = 1
-    for place in range(rows):
-        row = order[place]
-        start = end
-        for child in range(first[row], first[row] + np.int64(num_children[row])):
-            # Siblings are few, and mostly in order already: insertion.
-            hole = end
-            while hole > start and move[order[hole - 1]] > move[child]:
-                order[hole] = order[hole - 1]
-                hole -= 1
-            order[hole] = child
-            end += 1
-    return order
+) -> npt.NDArray[np.int64]:
+    """[R] the rows, breadth first with siblings by their moves: level by level."""
+    parent = np.repeat(np.arange(len(move)), num_children)
+    place = np.zeros(len(move), dtype=np.int64)
+    levels = [np.zeros(1, dtype=np.int64)]
+    begin, end = 0, 1
+    while begin < end:
+        place[levels[-1]] = np.arange(begin, end)
+        begin, end = end, end + int(num_children[begin:end].sum())
+        levels.append(begin + np.lexsort((move[begin:end], place[parent[begin - 1 : end - 1]])))
+    return np.concatenate(levels)
 
 
 def _children(tree: Tree, node: int, mover: int) -> list[Child]:
@@ -131,17 +119,13 @@ def _children(tree: Tree, node: int, mover: int) -> list[Child]:
     won = FIRST_WINS if mover == FIRST else SECOND_WINS
     children = []
     for slot in children_of(tree, node):
-        visits = int(tree.visits[slot])
         known = proof_of(tree, slot)
-        value = sign * float(tree.total_value[slot]) / visits if visits else 0.0
-        if known != UNPROVEN:
-            value = sign * (DRAWN - known)
         children.append(
             Child(
                 move=int(tree.move[slot]),
-                visits=visits,
+                visits=int(tree.visits[slot]),
                 # No minus zero for people to wonder at.
-                value=value + 0.0,
+                value=sign * worth_of(tree, slot) + 0.0,
                 won=known == won,
                 lost=known not in (won, DRAWN, UNPROVEN),
             )

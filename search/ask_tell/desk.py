@@ -12,7 +12,7 @@ import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -49,8 +49,6 @@ class _Position:
     """The bytes of its state."""
     make_leaf: Callable[[], Leaf]
     answer: Answer | None
-    due_s: float | None = None
-    """When it goes back, if it is out."""
     jobs: list[_Open] = field(default_factory=list)
     """The jobs that need its answer."""
 
@@ -94,8 +92,8 @@ class Desk:
         self._unanswered: dict[int, _Position] = {}
         self._waiting: list[int] = []
         """A heap of numbers of leaves that can be handed out, the earliest first: the others wait for it."""
-        self._out: list[tuple[float, int]] = []
-        """A heap of (when it goes back, number); an entry counts if the leaf is still out until that time."""
+        self._out: dict[int, float] = {}
+        """By number: when a leaf that is out goes back."""
         self._told = array("Q")
         """By number: the fingerprint of its answer, 0 without one."""
         self._known: dict[int, Answer] = {}
@@ -132,7 +130,11 @@ class Desk:
         """Take the next job, whose leaves have the numbers from ``first``; its result if no answer is
         missing."""
         for index in [index for index in self._open if index <= job.index - self._strategy.lanes]:
-            self._forget(self._open.pop(index))
+            old = self._open.pop(index)
+            for position in old.positions:
+                position.jobs.remove(old)
+                if not position.jobs:
+                    del self._by_state[position.key]
         reached = reach(self._engine, self._root_state, job)
         numbers = [first + int(leaf) for leaf in reached.first]
         added = self._open[job.index] = _Open(job, numbers, reached, [])
@@ -145,18 +147,15 @@ class Desk:
 
     def ask(self, most: int, now_s: float, deadline_s: float) -> list[Leaf]:
         """Hand out up to that many leaves, in the order of their numbers, for ``deadline_s`` seconds."""
-        self._take_back(now_s)
+        for number in [number for number, due_s in self._out.items() if due_s <= now_s]:
+            self._take_back(number)
+            self.asked_again += 1
         leaves: list[Leaf] = []
         while self._waiting and len(leaves) < most:
             position = self._unanswered.get(heapq.heappop(self._waiting))
             if position is not None:
-                position.due_s = now_s + deadline_s
-                heapq.heappush(self._out, (position.due_s, position.number))
+                self._out[position.number] = now_s + deadline_s
                 leaves.append(position.leaf)
-        if len(self._out) > 2 * len(self._unanswered) + 64:
-            # Leaves that are out no more may have many entries.
-            self._out = [entry for entry in self._out if self._is_out(*entry)]
-            heapq.heapify(self._out)
         return leaves
 
     def tell(self, leaf_id: str, value: float, policy: Policy | None) -> list[JobResult]:
@@ -185,28 +184,20 @@ class Desk:
         self._told.extend([0] * (number + 1 - len(self._told)))
         self._told[number] = fingerprint_of(leaf_id, value, policy)
         del self._unanswered[number]
+        self._out.pop(number, None)
         for job in position.jobs:
             job.missing -= 1
         return [_result(job) for job in position.jobs if not job.missing]
 
     def give_back(self, leaf_id: object) -> None:
         """Let a leaf that is out, if it is one, be handed out again at once: its answer was refused."""
-        position = self._unanswered.get(number_of(leaf_id))
-        if position is not None and position.due_s is not None and position.leaf.id == leaf_id:
-            position.due_s = None
-            heapq.heappush(self._waiting, position.number)
+        number = number_of(leaf_id)
+        if number in self._out and self._unanswered[number].leaf.id == leaf_id:
+            self._take_back(number)
 
     def next_due_s(self) -> float | None:
         """When the next leaf goes back; None if none is out."""
-        while self._out:
-            if self._is_out(*self._out[0]):
-                return self._out[0][0]
-            heapq.heappop(self._out)
-        return None
-
-    def _is_out(self, due_s: float, number: int) -> bool:
-        position = self._unanswered.get(number)
-        return position is not None and position.due_s == due_s
+        return min(self._out.values(), default=None)
 
     def state(self) -> Arrays:
         """What was told as arrays: fingerprints, and the answers to leaves of jobs that are not absorbed."""
@@ -248,24 +239,15 @@ class Desk:
                 heapq.heappush(self._waiting, number)
         return self._by_state[key]
 
-    def _take_back(self, now_s: float) -> None:
-        while (due_s := self.next_due_s()) is not None and due_s <= now_s:
-            _, number = heapq.heappop(self._out)
-            self._unanswered[number].due_s = None
-            heapq.heappush(self._waiting, number)
-            self.asked_again += 1
-
-    def _forget(self, old: _Open) -> None:
-        for position in old.positions:
-            position.jobs.remove(old)
-            if not position.jobs:
-                del self._by_state[position.key]
+    def _take_back(self, number: int) -> None:
+        """Let a leaf that is out be handed out again."""
+        del self._out[number]
+        heapq.heappush(self._waiting, number)
 
 
 def _result(done: _Open) -> JobResult:
     answers = [position.answer for position in done.positions if position.answer is not None]
     values = np.array([answer.value for answer in answers], dtype=np.float64)
     priors = [answer.priors for answer in answers]
-    sums, policies = outcome_of(done.reached, done.job, values, priors)
     own = sum(map(int.__eq__, done.numbers, (position.number for position in done.positions)))
-    return JobResult(done.job.index, done.job.simulations, sums=sums, playouts=own, policies=policies)
+    return replace(outcome_of(done.reached, done.job, values, priors), playouts=own)

@@ -33,7 +33,7 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import State
 from search.kernel.learning import back_up_learnt, place_of
-from search.kernel.params import CHANCE_CODE, LEARNT, LINES, SCORED, SearchParams
+from search.kernel.params import CHANCE_CODE, EVALUATED, LEARNT, LINES, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
 from search.kernel.workspace import LENGTH, VALUE, Workspace
 from search.tree.arena import (
@@ -69,8 +69,11 @@ def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace,
     """Generic: what one visit to work.nodes[depth], whose position is in work.state, comes to.
 
     That is the first player's return or, if nodes are SCORED, the discounted rewards that follow; with three
-    or more players 0, and work.ends holds each player's score at the end.
+    or more players 0, and work.ends holds each player's score at the end. If nodes are EVALUATED, the tree
+    notes what the leaf's evaluation is.
     """
+    if EVALUATED:
+        note_heuristic(tree, params, work, depth)
     if not SCORED:
         known = proof(tree, work.nodes[depth])
         if known != UNPROVEN:
@@ -96,12 +99,14 @@ def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace,
 
 def back_up(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
     """Generic: add one visit with this value of the leaf, work.nodes[depth], to the nodes of the path, in
-    place; the line is kept if none of this job was better."""
+    place, and carry a proof of the leaf up; the line is kept if none of this job was better."""
     if not SCORED:
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
             tree.visits[node] += 1
             tree.total_value[node] += value
+        if params.solver:
+            spread_proof(tree, work.nodes, work.movers, depth)
         return
     sample = value
     if LEARNT:
@@ -147,43 +152,23 @@ def reset_outlook(work: Workspace) -> None:
     work.totals[:] = 0.0
 
 
-def note_heuristic(
-    tree: Tree,
-    params: SearchParams,
-    state: State,
-    nodes: npt.NDArray[np.int32],
-    movers: npt.NDArray[np.uint8],
-    depth: Int,
-) -> None:
+def note_heuristic(tree: Tree, params: SearchParams, work: Workspace, depth: Int) -> None:
     """Generic: evaluate a leaf without visits, at the end of the path, and note in the tree what was found.
 
-    With implicit minimax its value is carried up as far as it changes anything.
+    Its value is carried up by minimax as far as it changes anything.
     """
-    leaf = nodes[depth]
+    leaf, state = work.nodes[depth], work.state
     if tree.visits[leaf] != 0:
         return
     tree.heuristic[leaf] = returns(state) if is_terminal(state) else evaluate(state)
-    if params.implicit == 0.0:
-        return
     for d in range(depth - 1, -1, -1):
-        value = minimax_of_children(tree, nodes[d], movers[d])
-        if tree.heuristic[nodes[d]] == value:
+        node, sign, best = work.nodes[d], 1.0 - 2.0 * work.movers[d], -math.inf
+        first = np.int64(tree.children[node])
+        for child in range(first, first + num_children(tree, node)):
+            best = max(best, sign * np.float64(tree.heuristic[child]))
+        if tree.heuristic[node] == sign * best:
             return
-        tree.heuristic[nodes[d]] = value
-
-
-@inner_njit
-def minimax_of_children(tree: Tree, node: Int, player: Int) -> float:
-    """The best of the children's heuristics for ``player``, who moves at the node; it has a child.
-
-    In the first player's view, as all heuristics in the tree.
-    """
-    sign = 1.0 - 2.0 * player
-    first = np.int64(tree.children[node])
-    best = -math.inf
-    for child in range(first, first + num_children(tree, node)):
-        best = max(best, sign * np.float64(tree.heuristic[child]))
-    return sign * best
+        tree.heuristic[node] = sign * best
 
 
 @inner_njit

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from games.errors import InvalidInput
 from games.rules import State
 from search.evaluator import FIELD, Evaluator, Places, reason_of, wait_for
-from search.job import LeafJob, Policies, Positions
+from search.job import JobResult, LeafJob, Policies, Positions
 from search.kernel.engine import Engine
 
 _Numbers = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class Reached:
 
 def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
     """The positions to which the paths of a job lead from the root."""
-    states, legal, positions = _positions(engine, root_state, job.moves, job.depths)
+    positions, states, legal = positions_of(engine, root_state, job.moves, job.depths)
     counts = positions.counts
     signs = np.where(counts > 0, 1.0 - 2.0 * positions.movers, positions.scores)
     going = np.flatnonzero(counts)
@@ -58,15 +58,9 @@ def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
 
 def positions_of(
     engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> Positions:
-    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root."""
-    return _positions(engine, root_state, moves, depths)[2]
-
-
-def _positions(
-    engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint16], Positions]:
-    """(states, `Reached.legal`, `positions_of`)."""
+) -> tuple[Positions, npt.NDArray[Any], npt.NDArray[np.uint16]]:
+    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root, with
+    `Reached.states` and `Reached.legal`."""
     size, max_moves = len(depths), engine.game.max_moves
     states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
     movers, scores, counts = np.zeros(size, np.uint8), np.zeros(size), np.zeros(size, np.int32)
@@ -75,34 +69,34 @@ def _positions(
     moves, depths = np.array(moves), np.array(depths)
     engine.reach_leaves(root_state.copy(), moves, depths, states, movers, scores, counts, legal, scratch)
     listed = legal[np.arange(max_moves) < counts[:, None]]
-    return states, legal, Positions(movers, scores, counts, listed)
+    return Positions(movers, scores, counts, listed), states, legal
 
 
 def evaluate_job(
     engine: Engine, evaluator: Evaluator, temperature: float, root_state: State, job: LeafJob
-) -> tuple[npt.NDArray[np.float64], Policies, int]:
-    """A job's sums ([B], the first player's viewpoint), policies, and how many states were evaluated.
+) -> JobResult:
+    """A job's result, of which the duration is not set.
 
     Finished games count their return. Equal states are evaluated once. Raises InvalidInput (field
     ``evaluator``) if an answer has a wrong shape or values out of range.
     """
     reached = reach(engine, root_state, job)
     if not len(reached.first):
-        return (*outcome_of(reached, job, np.zeros(0), []), 0)
+        return outcome_of(reached, job, np.zeros(0), [])
     answers = asked(evaluator, reached.states[reached.first])
     return _evaluated(evaluator, temperature, reached, job, answers)
 
 
 async def await_job(
     evaluator: Evaluator, temperature: float, reached: Reached, job: LeafJob, places: Places
-) -> tuple[npt.NDArray[np.float64], Policies, int]:
+) -> JobResult:
     """What `evaluate_job` returns, of an evaluator with ``async def evaluate``.
 
     ``reached``: the job's positions; U of ``places`` are held while they are awaited. Raises InvalidInput as
     `evaluate_job` does.
     """
     if not len(reached.first):
-        return (*outcome_of(reached, job, np.zeros(0), []), 0)
+        return outcome_of(reached, job, np.zeros(0), [])
     states = reached.states[reached.first]
     async with places.held(len(states)):
         try:
@@ -124,21 +118,20 @@ def _evaluated(
     reached: Reached,
     job: LeafJob,
     answers: tuple[_Numbers, _Numbers],
-) -> tuple[npt.NDArray[np.float64], Policies, int]:
+) -> JobResult:
     """What `evaluate_job` returns, from the values [U] and policies [U, M]."""
     said, policies = answers
     priors = []
     for leaf, row in zip(reached.first, policies, strict=True):
         legal = reached.legal[leaf, : reached.counts[leaf]]
         priors.append(priors_of(evaluator, row, legal, temperature))
-    sums, joined = outcome_of(reached, job, said, priors)
-    return sums, joined, len(reached.first)
+    return outcome_of(reached, job, said, priors)
 
 
 def outcome_of(
     reached: Reached, job: LeafJob, said: _Numbers, priors: Sequence[npt.NDArray[np.float32]]
-) -> tuple[npt.NDArray[np.float64], Policies]:
-    """A job's sums ([B], the first player's viewpoint) and policies from the answers to its U positions.
+) -> JobResult:
+    """A job's result from the answers to its U positions.
 
     ``said`` [U]: values in [-1, 1] of the player to move; ``priors``: of the legal moves, by position.
     """
@@ -146,7 +139,9 @@ def outcome_of(
     values[reached.going] *= said[reached.place]
     listed = np.arange(reached.legal.shape[1]) < reached.counts[:, None]
     joined = np.concatenate([np.empty(0, dtype=np.float32), *(priors[row] for row in reached.place)])
-    return values * job.visits, Policies(reached.counts, reached.legal[listed], joined)
+    policies = Policies(reached.counts, reached.legal[listed], joined)
+    sums, evaluated = values * job.visits, len(reached.first)
+    return JobResult(job.index, job.simulations, sums=sums, playouts=evaluated, policies=policies)
 
 
 def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:

@@ -15,9 +15,9 @@ from games.compile.rule_stubs import HIDDEN, priority
 from games.jit import Int, inner_njit
 from games.rng import Stream, below
 from games.rules import Moves, State
+from search.kernel.logarithms import natural_log
 from search.kernel.params import DECIDES, WIDENED, SearchParams
 from search.kernel.playout import winning_move
-from search.kernel.uct import natural_log
 from search.kernel.workspace import Workspace
 from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, Tree, add_child, num_children
 
@@ -34,7 +34,7 @@ def allowed(params: SearchParams, visits: Int) -> int:
     """The number of children that a node may have after so many visits."""
     if visits <= FIRST_VISITS:
         return params.widening
-    return int(params.widening + np.int64((natural_log(visits) - _LN_A) * _PER_LN))
+    return int(params.widening + np.int64((natural_log(params.table, visits) - _LN_A) * _PER_LN))
 
 
 def may_expand(tree: Tree, params: SearchParams, node: Int, count: Int) -> bool:

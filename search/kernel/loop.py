@@ -38,7 +38,6 @@ from games.rules import CHANCE, MAX_MOVE_CODE, Moves, State
 from search.kernel.backup import (
     back_up,
     keep_line,
-    note_heuristic,
     note_result,
     note_score,
     score_at_end,
@@ -47,7 +46,7 @@ from search.kernel.backup import (
 )
 from search.kernel.known import was_asked_for
 from search.kernel.lazy_snapshot import unfold
-from search.kernel.params import CHANCE_CODE, EVALUATED, KNOWN, LEAF, PAIRED, SCORED, SearchParams
+from search.kernel.params import CHANCE_CODE, KNOWN, LEAF, PAIRED, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
 from search.kernel.select import deal_paired, select_or_expand
 from search.kernel.workspace import LENGTH, VALUE, Leaves, Workspace
@@ -123,15 +122,11 @@ def simulate(
             determinize(root_state, work.state, stream)
         work.nodes[0] = ROOT
         depth = descend(tree, params, _AT_ROOT, _ONE_VISIT, work, stream)
-        if EVALUATED:
-            note_heuristic(tree, params, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, params, depth, work, stream)
         back_up(tree, params, work, depth, value)
         if params.anticipated != 0:
             for d in range(depth + 1):
                 tree.unobserved[work.nodes[d]] += params.anticipated
-        if params.solver:
-            spread_proof(tree, work.nodes, work.movers, depth)
     return simulations
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from games.game import Game
 from search.features import POLICIES
 from search.job import Context
+from search.kernel.logarithms import TABLE, Table
 from search.request import (
     EXPLORATION,
     ISMCTS_EXPLORATION,
@@ -78,6 +79,8 @@ class SearchParams(NamedTuple):
     """PUCT: c_base, the number of visits around which exploration begins to grow."""
     fpu_reduction: float
     """PUCT: how far the first-play urgency lies below the parent's mean once all of the policy is visited."""
+    table: Table = TABLE
+    """Logarithms and roots of counts."""
 
 
 def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
@@ -98,16 +101,13 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
     return replace(request, exploration=ISMCTS_EXPLORATION if hidden else EXPLORATION)
 
 
-def params_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> SearchParams:
-    """The parameters of a search; the last three arguments are those of a lane that anticipates others."""
-    params = params_from(context.request, context.hidden, context.exploration_scale)
-    if anticipated == 0:
-        return params
-    return params._replace(anticipated=anticipated, share=share, num_shares=num_shares)
+def params_of(context: Context) -> SearchParams:
+    """The parameters of a search, of a lane that anticipates no other."""
+    return params_from(context.request, context.exploration_scale)
 
 
-def params_from(request: SearchRequest, hidden: str, exploration_scale: float) -> SearchParams:
-    """The parameters of a search by one lane; ``hidden`` and ``exploration_scale`` as in Context."""
+def params_from(request: SearchRequest, exploration_scale: float) -> SearchParams:
+    """The parameters of a search by one lane; ``exploration_scale`` as in Context."""
     assert request.exploration is not None, "with_exploration was not called"
     return SearchParams(
         exploration=2.0 * request.exploration * exploration_scale,

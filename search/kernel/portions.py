@@ -21,11 +21,11 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, State
 from search.job import Portions
-from search.kernel.backup import back_up, note_heuristic, note_score, spread_proof, value_of_leaf
+from search.kernel.backup import back_up, note_score, value_of_leaf
 from search.kernel.expand import may_expand
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.loop import descend
-from search.kernel.params import EVALUATED, SCORED, SearchParams
+from search.kernel.params import SCORED, SearchParams
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
 from search.tree.arena import (
@@ -242,11 +242,7 @@ def grow_portions(
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
             depth = descend(tree, params, begin, np.int64(1), work, stream)
-            if EVALUATED:
-                note_heuristic(tree, params, work.state, work.nodes, work.movers, depth)
             value = value_of_leaf(tree, params, depth, work, stream)
             back_up(tree, params, work, depth, value)
-            if params.solver:
-                spread_proof(tree, work.nodes, work.movers, depth)
             made += 1
     return made

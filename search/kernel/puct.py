@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.jit import Int, inner_njit
+from search.kernel.logarithms import natural_log
 from search.kernel.params import SearchParams
-from search.kernel.uct import child_mean, natural_log, parent_mean
+from search.kernel.uct import child_mean, parent_mean
 from search.tree.arena import (
     DRAWN,
     FIRST_WINS,
@@ -65,7 +66,8 @@ def best_by_prior(tree: Tree, params: SearchParams, node: Int, player: Int) -> i
     if base != params.cpuct_base:
         # Logarithms are those of whole numbers.
         unit, base = np.int64(PARTS), np.int64(params.cpuct_base * PARTS)
-    growth = natural_log((total + 1) * unit + base) - natural_log(base)
+    table = params.table
+    growth = natural_log(table, (total + 1) * unit + base) - natural_log(table, base)
     explore = (params.exploration + 2.0 * growth) * math.sqrt(float(total))
     urgency = first_play_urgency(tree, params, node, player)
     won = FIRST_WINS if player == 0 else SECOND_WINS
@@ -81,23 +83,15 @@ def best_by_prior(tree: Tree, params: SearchParams, node: Int, player: Int) -> i
             continue
         score = 0.0
         if known != DRAWN:
-            score = _score(tree, params, child, sign, explore, urgency)
+            visits = np.int64(tree.visits[child])
+            in_flight = np.int64(tree.unobserved[child])
+            value = sign * tree.total_value[child]
+            mean = child_mean(value, visits, in_flight, value / max(visits, 1), urgency, params.virtual_loss)
+            score = mean + explore * np.float64(tree.prior[child]) / (1 + visits + in_flight)
         if score > best_score:
             best_score = score
             best_slot = slot
     return best_slot
-
-
-@inner_njit
-def _score(
-    tree: Tree, params: SearchParams, child: np.uint64, sign: float, explore: float, urgency: float
-) -> float:
-    """Score of a child; ``explore`` is 2 C(s) sqrt(N_s + O_s), ``urgency`` the first-play urgency."""
-    visits = np.int64(tree.visits[child])
-    in_flight = np.int64(tree.unobserved[child])
-    value = sign * tree.total_value[child]
-    mean = child_mean(value, visits, in_flight, value / max(visits, 1), urgency, params.virtual_loss)
-    return mean + explore * np.float64(tree.prior[child]) / (1 + visits + in_flight)
 
 
 @cached_njit

@@ -29,15 +29,14 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, Moves, State
 from search.kernel.expand import add_untried, may_expand
+from search.kernel.logarithms import inverse_sqrt, sqrt_log
 from search.kernel.params import LEAF, PAIRED, PRIORS, SCORED, SearchParams
 from search.kernel.puct import best_by_prior
 from search.kernel.uct import (
     best_child,
     child_mean,
-    inverse_sqrt,
     mean_of_children,
     parent_mean,
-    sqrt_log,
 )
 from search.kernel.workspace import Workspace
 from search.tree.arena import COMPLETE, COUNT_MASK, NO_BLOCK, ROOT, Tree, add_child, num_children
@@ -180,12 +179,12 @@ def best_available(
         child_visits = np.int64(tree.visits[child])
         in_flight = np.int64(tree.unobserved[child])
         value = sign * tree.total_value[child]
-        scale = inverse_sqrt(child_visits)
+        scale = inverse_sqrt(params.table, child_visits)
         mean = child_mean(
             value, child_visits, in_flight, value * scale * scale, unvisited, params.virtual_loss
         )
-        explore = params.exploration * sqrt_log(max(available, np.int64(1)))
-        score = mean + explore * inverse_sqrt(child_visits + in_flight)
+        explore = params.exploration * sqrt_log(params.table, max(available, np.int64(1)))
+        score = mean + explore * inverse_sqrt(params.table, child_visits + in_flight)
         if score > best_score:
             best_score, best_slot = score, known - 1
     for slot in range(count):

@@ -299,8 +299,6 @@ def grow_subtree(
             depth = descend(room, params, np.int64(0), np.int64(1), work, stream)
         value = value_of_leaf(room, params, depth, work, stream)
         back_up(room, params, work, depth, value)
-        if params.solver:
-            spread_proof(room, work.nodes, work.movers, depth)
     jobs.totals[place] = tree.total_value[top] - tree.total_value[node]
 
 

@@ -6,9 +6,6 @@ The score of child i of node s for the player who moves at s is
 
 UCT (Kocsis and Szepesvari 2006) with unobserved samples O (WU-UCT, Liu et al. 2020, equation 4).
 Q is the mean in [-1, 1]; C is on the scale of rewards in [0, 1], hence the 2.
-
-Logarithms and roots come from IEEE-exact operations alone, never from a machine's math
-library, so that a worker on another machine chooses the same child.
 """
 
 from __future__ import annotations
@@ -16,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from games.jit import Int, inner_njit
+from search.kernel.logarithms import inverse_sqrt, sqrt_log
 from search.kernel.params import EVALUATED, SCORED, SearchParams
 from search.tree.arena import (
     COUNT_MASK,
@@ -29,64 +26,6 @@ from search.tree.arena import (
     Tree,
     num_children,
 )
-
-_LN_2 = 0.6931471805599453
-_TABLE_SIZE = 65_536
-"""Counts below this are looked up: half a megabyte a table, of which a search touches the front."""
-_LARGEST = np.uint64(_TABLE_SIZE)
-_TWO = np.uint64(2)
-
-
-def _exact_logs(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """ln n by 2 artanh((m - 1) / (m + 1)) + e ln 2, n = m 2**e, summed in a fixed order."""
-    mantissas, exponents = np.frexp(counts.astype(np.float64))
-    s = (mantissas - 1.0) / (mantissas + 1.0)
-    z = s * s
-    series = np.zeros_like(s)
-    for k in range(41, 0, -2):
-        series = series * z + 1.0 / k
-    return 2.0 * s * series + exponents * _LN_2
-
-
-_COUNTS = np.arange(1, _TABLE_SIZE)
-LOG = np.concatenate(([0.0], _exact_logs(_COUNTS)))
-"""[n] ln n."""
-LOG[1] = 0.0
-SQRT_LOG = np.sqrt(LOG)
-"""[n] sqrt(ln n)."""
-INVERSE_SQRT = np.concatenate(([1.0], 1.0 / np.sqrt(_COUNTS)))
-"""[n] 1 / sqrt(n); 1 for n = 0."""
-
-
-@inner_njit
-def natural_log(n: Int) -> float:
-    """ln n for n >= 1, to 1e-9 or better, from exact operations alone.
-
-    ln n = ln m + k ln 4 + ln(1 + d), where m = n >> 2 k is small enough for the table of logarithms.
-    """
-    m = np.uint64(n)
-    shifted = np.uint64(0)
-    while m >= _LARGEST:
-        m >>= _TWO
-        shifted += _TWO
-    d = float(np.uint64(n) - (m << shifted)) / float(m << shifted)
-    return LOG[m] + float(shifted) * _LN_2 + d * (1.0 - d * (0.5 - d * 0.3333333333333333))  # type: ignore[no-any-return]
-
-
-@inner_njit
-def sqrt_log(n: Int) -> float:
-    """sqrt(ln n) for n >= 1."""
-    if n < _TABLE_SIZE:
-        return SQRT_LOG[np.uint64(n)]  # type: ignore[no-any-return]
-    return math.sqrt(natural_log(n))
-
-
-@inner_njit
-def inverse_sqrt(n: Int) -> float:
-    """1 / sqrt(n) for n >= 1; 1 for n = 0."""
-    if n < _TABLE_SIZE:
-        return INVERSE_SQRT[np.uint64(n)]  # type: ignore[no-any-return]
-    return 1.0 / math.sqrt(n)
 
 
 @inner_njit
@@ -139,7 +78,7 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
     count = np.int64(tree.shape[here]) & COUNT_MASK
     visits_here = np.int64(tree.visits[here])
     in_flight_here = np.int64(tree.unobserved[here])
-    explore = params.exploration * sqrt_log(visits_here + in_flight_here)
+    explore = params.exploration * sqrt_log(params.table, visits_here + in_flight_here)
     # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
     plain = in_flight_here == 0 and not params.solver and not EVALUATED
     won = FIRST_WINS if player == 0 else SECOND_WINS
@@ -151,7 +90,7 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
         visits = np.int64(tree.visits[child])
         value = sign * tree.total_value[child]
         if plain:
-            scale = inverse_sqrt(visits)
+            scale = inverse_sqrt(params.table, visits)
             score = scale * (value * scale + explore)
         else:
             if params.solver:
@@ -167,7 +106,7 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
                         best_slot = slot
                     continue
             in_flight = np.int64(tree.unobserved[child])
-            scale = inverse_sqrt(visits)
+            scale = inverse_sqrt(params.table, visits)
             mean = value * scale * scale
             if params.virtual_loss and in_flight > 0:
                 mean = (value - in_flight) / (visits + in_flight)
@@ -181,7 +120,7 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
             if EVALUATED:
                 # A constant: asked of the params, in this loop, it would cost `tree` a quarter of its speed.
                 mean += params.implicit * (sign * np.float64(tree.heuristic[child]) - mean)
-            score = mean + explore * inverse_sqrt(visits + in_flight)
+            score = mean + explore * inverse_sqrt(params.table, visits + in_flight)
         if score > best_score:
             best_score = score
             best_slot = slot

@@ -51,15 +51,15 @@ class Limits(NamedTuple):
 
     depth: int
     """Depth in plies, 1 to `MAX_DEPTH`."""
-    prunes: bool
+    prunes: bool = True
     """True: alpha-beta; False: minimax."""
-    cuts_equals: bool
+    cuts_equals: bool = True
     """Whether a position is cut as soon as alpha >= beta; otherwise only when alpha > beta."""
-    ordered: bool
+    ordered: bool = True
     """Whether moves are searched in order of priority, after the move of the expected line."""
-    finds_ties: bool
+    finds_ties: bool = True
     """Whether all best moves of the root are found; otherwise one of them, which visits fewer positions."""
-    evaluates_finished: bool
+    evaluates_finished: bool = False
     """Whether finished games are evaluated by the evaluator instead of by their return."""
 
 

@@ -71,15 +71,7 @@ class Lookahead:
 
     def limits(self, depth: int, **changes: bool) -> Limits:
         """Limits for alpha-beta to a depth with every option of `Limits` on, except for ``changes``."""
-        limits = Limits(
-            depth=depth,
-            prunes=True,
-            cuts_equals=True,
-            ordered=True,
-            finds_ties=True,
-            evaluates_finished=self._evaluates_finished,
-        )
-        return limits._replace(**changes)
+        return Limits(depth, evaluates_finished=self._evaluates_finished)._replace(**changes)
 
     def search(self, state: State, limits: Limits) -> Foresight:
         """Search an unfinished position to the depth of the limits."""
@@ -117,7 +109,9 @@ class Lookahead:
                     return found
                 done = self._advance(step, chunk, frames)
                 if not done:
-                    chunk = _next_chunk(int(frames.counts[POSITIONS]) - visited, clock() - before)
+                    # As many positions as take about CHUNK_S, at most four times the last number.
+                    visited, passed_s = int(frames.counts[POSITIONS]) - visited, max(1e-9, clock() - before)
+                    chunk = max(1, int(visited * min(4.0, CHUNK_S / passed_s)))
             positions += int(frames.counts[POSITIONS])
             found = self._found(step, frames, positions)
             if found.complete:
@@ -146,13 +140,6 @@ class Lookahead:
 def lookahead_of(game: Game, evaluator: str) -> Lookahead:
     """The `Lookahead` of a game with an evaluator of `Game.evaluators`; one instance for each process."""
     return Lookahead(game, game.evaluators.get(evaluator))
-
-
-def _next_chunk(positions: int, seconds: float) -> int:
-    """The number of positions that take about `CHUNK_S`, at most four times the last number."""
-    if seconds <= 0.0:
-        return 4 * max(positions, 1)
-    return max(1, int(min(4.0 * positions, positions * CHUNK_S / seconds)))
 
 
 def new_frames(game: Game, depth: int) -> Frames:

@@ -20,7 +20,7 @@ from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.tictactoe import TicTacToe
-from search.kernel.uct import sqrt_log
+from search.kernel.logarithms import TABLE, sqrt_log
 from search.players.player import Choice, Player, Seen, only
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
@@ -31,7 +31,7 @@ US, THEM, DRAW, UNDECIDED = range(4)
 """Outcomes; US and THEM also stand for the player who moved last. US is the player to move at the root."""
 PARENT, FIRST_CHILD, CHILDREN, VISITS, MOVE, MOVED, STONES = range(7)
 """Columns of the tree, in which a row is a node. STONES: mask of our stones; the next column: of theirs."""
-Tree = npt.NDArray[np.int32]
+Tree = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o124, 0o421)
@@ -65,17 +65,11 @@ def _outcome(us: Int, them: Int) -> int:
 
 
 @njit
-def _entry(tree: Tree, node: Int, column: Int) -> int:
-    """An entry of the tree as a 64-bit integer."""
-    return np.int64(tree[node, column])  # type: ignore[return-value]
-
-
-@njit
 def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
     """The child that maximises the article's formula; the first one in case of ties."""
-    explore = EXPLORATION * sqrt_log(_entry(tree, node, VISITS))
+    explore = EXPLORATION * sqrt_log(TABLE, tree[node, VISITS])
     best, best_value = 0, -math.inf
-    first = _entry(tree, node, FIRST_CHILD)
+    first = tree[node, FIRST_CHILD]
     for child in range(first, first + tree[node, CHILDREN]):
         visits = tree[child, VISITS]
         value = UNVISITED
@@ -94,8 +88,6 @@ def _expand(tree: Tree, node: Int, size: Int) -> int:
     taken = tree[node, STONES] | tree[node, STONES + 1]
     for cell in range(CELLS):
         if taken >> cell & 1 == 0:
-            for column in range(tree.shape[1]):
-                tree[size, column] = 0
             tree[size, PARENT], tree[size, MOVE], tree[size, MOVED] = node, cell, mover
             tree[size, STONES], tree[size, STONES + 1] = tree[node, STONES], tree[node, STONES + 1]
             tree[size, STONES + mover] |= 1 << cell
@@ -124,7 +116,7 @@ def _playout(us: Int, them: Int, moved: Int, stream: Stream) -> int:
 @cached_njit
 def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream: Stream) -> tuple[int, int]:
     """(cell of the move, nodes of the tree) of a search; ``us``, to move, and ``them`` are masks of cells."""
-    tree = np.zeros((1 + CELLS * (simulations + 1), STONES + 2), dtype=np.int32)
+    tree = np.zeros((1 + CELLS * (simulations + 1), STONES + 2), dtype=np.int64)
     scores = np.zeros(len(tree), dtype=np.float64)
     tree[0, PARENT], tree[0, MOVED], tree[0, STONES], tree[0, STONES + 1] = -1, THEM, us, them
     size = 1
@@ -134,7 +126,7 @@ def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream
             node = _best_child(tree, scores, node)
         if _outcome(tree[node, STONES], tree[node, STONES + 1]) == UNDECIDED:
             size = _expand(tree, node, size)
-            node = _entry(tree, node, FIRST_CHILD) + below(stream, _entry(tree, node, CHILDREN))
+            node = tree[node, FIRST_CHILD] + below(stream, tree[node, CHILDREN])
         outcome = _outcome(tree[node, STONES], tree[node, STONES + 1])
         if outcome == THEM:
             scores[tree[node, PARENT]] = MARKED
@@ -144,10 +136,8 @@ def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream
             tree[node, VISITS] += 1
             if tree[node, MOVED] == outcome and scores[node] != MARKED:
                 scores[node] += WIN_SCORE
-            node = _entry(tree, node, PARENT)
-    best, best_value = 0, -math.inf
-    for child in range(1, 1 + tree[0, CHILDREN]):
-        value = float(tree[child, VISITS]) if by_visits else scores[child]
-        if value > best_value:
-            best, best_value = child, value
-    return _entry(tree, best, MOVE), size
+            node = tree[node, PARENT]
+    if by_visits:
+        scores = tree[:, VISITS].astype(np.float64)
+    best = 1 + np.argmax(scores[1 : 1 + tree[0, CHILDREN]])
+    return tree[best, MOVE], size

@@ -207,7 +207,7 @@ class Flat(Player):
     def choose(self, seen: Seen, seed: int) -> Choice:
         hidden = "ismcts" if seen.game.hidden_information else ""
         engine = engine_of(seen.game, features_of(self.request, hidden))
-        params = params_from(replace(self.request, seed=seed), hidden, 1.0)
+        params = params_from(self.request, 1.0)
         # In random order, so that a budget that ends within a round favours no move.
         random.Random(seed).shuffle(order := list(seen.legal))
         moves = np.array(order, dtype=np.uint16)

@@ -49,7 +49,7 @@ from games.morris.rules import (
 from games.rng import Stream, below, new_stream
 from games.rules import Moves
 from games.spec import Options, Spec
-from search.kernel.uct import sqrt_log
+from search.kernel.logarithms import TABLE, sqrt_log
 from search.players.player import Choice, Looker, Player, Seen, number_of, only
 
 STRATEGIES = ("random", "own-mills", "blocker", "mixed")
@@ -157,7 +157,6 @@ def _expand(tree: Tree, size: Int, node: Int, found: Numbers, count: Int) -> int
     """Append ``count`` children with the actions of ``found`` to a node; returns the new number of nodes."""
     tree[node, FIRST_CHILD], tree[node, CHILDREN] = size, count
     for number in range(count):
-        tree[size + number] = 0
         tree[size + number, PARENT], tree[size + number, ACTION] = node, found[number]
     return size + count  # type: ignore[return-value]
 
@@ -167,7 +166,7 @@ def _strongest(
     tree: Tree, node: Int, sign: Int, c: float, integer: bool, unvisited: float, ties: Numbers, stream: Stream
 ) -> int:
     """The child with the highest power, or with ``sign`` -1 the lowest; equal ones by lot, never the last."""
-    explore, best, count = c * sqrt_log(tree[node, VISITS]) if c > 0.0 else 0.0, -math.inf, 0
+    explore, best, count = c * sqrt_log(TABLE, tree[node, VISITS]) if c > 0.0 else 0.0, -math.inf, 0
     for number in range(tree[node, CHILDREN]):
         child = tree[node, FIRST_CHILD] + number
         visits, score = tree[child, VISITS], unvisited

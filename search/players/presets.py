@@ -90,12 +90,8 @@ def player_options_of(preset: str, game: Game) -> dict[str, str]:
     """
     keys = {knob.name: knob.key for knob in knobs_of(SearchRequest)}
     settings = measured_settings_of(preset, game)
-    return {keys[name]: _text(value) for name, value in settings.items()}
-
-
-def _text(value: object) -> str:
-    """The value of an option as a player's spec has it."""
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+    said = {True: "yes", False: "no"}
+    return {keys[name]: said[v] if isinstance(v, bool) else str(v) for name, v in settings.items()}
 
 
 def opponent_of(preset: str, game: Game, seconds: float = 1.0) -> str:

@@ -19,8 +19,7 @@ from search.kernel.learning import forget
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.jobs import pack_outlook, unpack_outlook
-from search.packing.tree import pack_tree, unpack_tree
+from search.packing.tree import pack_outlook, pack_tree, unpack_outlook, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
@@ -114,14 +113,11 @@ class Strategy(ABC):
     """
 
     grows_trees: ClassVar[bool] = True
-    """Whether jobs grow trees of their own, for which half of the memory is kept."""
-    goes_on: ClassVar[bool] = True
-    """Whether a search can begin with a tree that an earlier one has left."""
-    determinizes_lanes: ClassVar[bool] = False
-    """Whether each lane can search a determinization of its own."""
-    pairs_moves: ClassVar[bool] = True
-    """Whether several moves of the root can be searched with one determinization."""
-
+    """Whether jobs grow trees of their own, for which half of the memory is kept, and in which several moves
+    of the root can be searched with one determinization."""
+    lanes_alone: ClassVar[bool] = False
+    """Whether lanes share nothing: each can search a determinization of its own, and none can begin with a
+    tree that an earlier search has left."""
     runner: ClassVar[type[Runner]] = Runner
     """What a worker does with jobs."""
     sends_jobs: ClassVar[bool] = True
@@ -159,7 +155,8 @@ class Strategy(ABC):
         """The plan of a search."""
         rate, budget = game.nominal_simulations_per_s, request.simulations
         if budget is None:
-            lanes, rounds = request.lanes, cls._open_rounds(request)
+            # The number of cores is not known.
+            lanes, rounds = request.lanes, request.rounds or MIN_ROUNDS
             job_s = job_seconds(lanes) if request.seconds else ENDLESS_JOB_S * max(1.0, lanes / FEW_LANES)
         else:
             # With an evaluator the root is a job of its own.
@@ -184,11 +181,6 @@ class Strategy(ABC):
         return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
 
     @classmethod
-    def _open_rounds(cls, request: SearchRequest) -> int:
-        """Rounds under another budget, where the number of cores is not known."""
-        return request.rounds or MIN_ROUNDS
-
-    @classmethod
     def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
         """`SearchPlan.job_size`."""
         return max(1, round(rate * job_s))
@@ -209,13 +201,14 @@ class Strategy(ABC):
         return 0
 
     @classmethod
-    @abstractmethod
     def least_job(cls, engine: Engine, context: Context) -> Job | None:
         """A job of one simulation from the root, with which workers compile, or load, the kernels of jobs;
         None if they have none."""
+        return None
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.context = setup, setup.context
+        self.plan = setup.plan
         self.lanes = setup.plan.lanes
         self.tree = setup.tree
         self.issued = 0
@@ -231,31 +224,28 @@ class Strategy(ABC):
         """Whether the memory was used up when the last result came into the tree."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
-        self.hidden = setup.engine.hidden
         self.lone_root = setup.engine.lone_root()
         """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
-        game = setup.engine.game
-        self._game = game
+        self._game = game = setup.engine.game
         self._players = game.num_players
-        self._has_outlook = tells_lines(game, setup.context.request) or game.num_players > 2
-        self.outlook = Outlook(totals=(0.0,) * (self._players if self._players > 2 else 0))
+        self._scores = self._players if self._players > 2 else 0
+        """How many players have a total score in the outlook."""
+        self.outlook = Outlook(totals=(0.0,) * self._scores)
         """The best line that any job found, or the scores of all players."""
-        self._mover = setup.mover
-        self._num_legal = setup.num_legal
-        self._places = np.zeros(1, dtype=np.int32)
+        self._has_outlook = tells_lines(game, setup.context.request) or self._scores > 0
 
     def warm_up(self) -> None:
         """Compile, or load, the kernels that the coordinator uses on the shared tree."""
         tree = self.setup.engine.new_tree(64)
-        merge(tree, snapshot(tree, 0, 64)[0], np.zeros(1, dtype=np.int32))
+        merge(tree, snapshot(tree, 0, 64)[0])
         digest(tree)
         if self.context.request.solver:
             prove_root(tree, 0, 1)
 
     @property
-    @abstractmethod
     def ready(self) -> bool:
         """Whether the next job can be made before another result is absorbed."""
+        return False
 
     @property
     def most(self) -> int:
@@ -281,8 +271,11 @@ class Strategy(ABC):
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
             )
         self._absorb(job, result)
-        if result.outlook is not None:
-            self._look_out(result.outlook)
+        if (found := result.outlook) is not None:
+            # Of equal lines that of the earlier job.
+            best = found if found.value > self.outlook.value else self.outlook
+            pairs = zip(self.outlook.totals, found.totals, strict=True)
+            self.outlook = Outlook(best.line, best.value, tuple(one + other for one, other in pairs))
         self.full = self._is_full(result)
         del self.jobs[job.index]
         self.absorbed += 1
@@ -299,7 +292,7 @@ class Strategy(ABC):
 
     def root_children(self) -> list[Child]:
         """The root's children as the player to move there sees them; most visited first."""
-        return root_children(self.tree, self._mover)
+        return root_children(self.tree, self.setup.mover)
 
     def hand_in(self) -> None:
         """Have the next jobs return the trees that workers keep, for a checkpoint."""
@@ -331,8 +324,7 @@ class Strategy(ABC):
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
         if self._has_outlook:
-            players = self._players if self._players > 2 else 0
-            self.outlook = unpack_outlook(without_prefix("outlook.", arrays), players)
+            self.outlook = unpack_outlook(without_prefix("outlook.", arrays), self._scores)
             self._check_line()
         self._unpack_tree(arrays)
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
@@ -347,11 +339,11 @@ class Strategy(ABC):
         """Restore the tree from the `state`; raises CorruptState."""
         unpack_tree(self.tree, without_prefix("tree.", arrays))
 
-    @abstractmethod
-    def _make_job(self, simulations: int) -> Job: ...
+    def _make_job(self, simulations: int) -> Job:
+        raise NotImplementedError("jobs that run by stretches alone")
 
-    @abstractmethod
-    def _absorb(self, job: Job, result: JobResult) -> None: ...
+    def _absorb(self, job: Job, result: JobResult) -> None:
+        raise NotImplementedError("jobs that run by stretches alone")
 
     def _is_full(self, result: JobResult) -> bool:
         """The new value of ``full`` with the result of the last job."""
@@ -375,21 +367,13 @@ class Strategy(ABC):
             self._game.calls.play(state, move)
         require(bool(self._game.calls.is_terminal(state)), "the best line does not lead to the end")
 
-    def _look_out(self, found: Outlook) -> None:
-        """Keep the better line, of equal ones that of the earlier job, and add scores up."""
-        best = found if found.value > self.outlook.value else self.outlook
-        pairs = zip(self.outlook.totals, found.totals, strict=True)
-        self.outlook = Outlook(best.line, best.value, tuple(one + other for one, other in pairs))
-
     def _merge(self, added: Statistics) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""
-        if len(self._places) < len(added.visits):
-            self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
-        created, duplicates = merge(self.tree, added, self._places)
+        created, duplicates = merge(self.tree, added)
         self._created += created
         self.duplicates += duplicates
         if self.context.request.solver:
-            prove_root(self.tree, self._mover, self._num_legal)
+            prove_root(self.tree, self.setup.mover, self.setup.num_legal)
 
 
 def expected_simulations(request: SearchRequest, rate: float) -> int:

@@ -18,7 +18,6 @@ import numpy as np
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
 from search.kernel.turns import ENDED, LOCK
-from search.plan import SearchPlan
 from search.strategies.base import Setup, Strategy
 
 STRETCH_S = 0.05
@@ -58,7 +57,6 @@ class InFlight(ABC):
         """The jobs in flight, in the form of that kernel."""
         # Threads without a lane would only wait.
         self._works = [setup.engine.new_workspace() for _ in range(min(threads, setup.plan.lanes))]
-        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
         self._played = [0] * len(self._works)
         self._before, self._started = (0, 0, 0), 0.0
         """Results, visits and playouts in the tree, and the time, when the stretch began."""
@@ -99,7 +97,7 @@ class InFlight(ABC):
 
         Where rules raise, the other threads end as well.
         """
-        setup, scratch = self._setup, (self._works[number], self._streams[number])
+        setup, scratch = self._setup, (self._works[number], np.zeros((2, 2), dtype=np.uint64))
         searched = setup.tree, setup.params, setup.context.root_state
         try:
             with np.errstate(over="ignore"):
@@ -150,8 +148,7 @@ class StretchJob:
 
     def run(self) -> StretchResult:
         """Run the jobs in this thread."""
-        self.shared.begin_stretch()
-        self.shared.take_turns(self.stretch, 0)
+        self.parts()[0]()
         return self.outcome()
 
 
@@ -161,13 +158,11 @@ AnyJob = Job | StretchJob
 class InPlaceStrategy(Strategy):
     """A strategy that can run its jobs in threads of this process."""
 
-    plan: SearchPlan
     shared: InFlight | None = None
     """Where jobs run by stretches: see `share_tree`."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.plan = setup.plan
         self._first_nodes = self.tree_nodes()
 
     @property

@@ -18,27 +18,27 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from inspect import iscoroutinefunction
 
 import numpy as np
-import numpy.typing as npt
 
 from games.compile.specialise import is_compiled
 from games.game import Game
 from games.rng import new_stream
-from search.evaluator import EXTERNAL, Evaluator, Places, awaited_at_once, load_evaluator, start
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies
+from search.evaluator import EXTERNAL, Evaluator, Places, load_evaluator, start
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob
 from search.kernel.engine import Engine
 from search.kernel.evaluation import Reached, await_job, evaluate_job, positions_of, reach
 from search.kernel.params import params_of
 from search.kernel.puct import expand_leaves
 from search.kernel.workspace import PLAYOUTS, Leaves
 from search.packing.arrays import Arrays
-from search.packing.jobs import pack_leaves, unpack_leaves
+from search.packing.tree import pack_leaves, unpack_leaves
 from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
 from search.strategies.base import Runner, Setup, expected_simulations
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
-from search.strategies.selection import Selection, selection_of
+from search.strategies.selection import Selection
 from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
 
 IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
@@ -65,9 +65,9 @@ class LeafRunner(Runner):
 
     @cached_property
     def at_once(self) -> int:  # type: ignore[override]
-        if self.context.request.evaluator is None:
+        if self.context.request.evaluator is None or not iscoroutinefunction(self._evaluator.evaluate):
             return 1
-        awaited = awaited_at_once(self._evaluator)
+        awaited = self._evaluator.concurrency
         return AHEAD * awaited if awaited > 1 else 1
 
     @cached_property
@@ -86,15 +86,14 @@ class LeafRunner(Runner):
         engine, context, work = self.engine, self.context, self.work
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
-            return _evaluated(
-                job, started, *evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
-            )
+            done = evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
+            return replace(done, duration_s=time.perf_counter() - started)
         self._forget()
         stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
         moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
         params, root_state = params_of(context), context.root_state.copy()
-        positions = positions_of(engine, root_state, moves, depths) if engine.asks_workers else None
+        positions = positions_of(engine, root_state, moves, depths)[0] if engine.asks_workers else None
         engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
         if engine.game.num_players > 2:
             work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
@@ -118,28 +117,14 @@ class LeafRunner(Runner):
 
     async def _await(self, reached: Reached, job: LeafJob, started: float) -> JobResult:
         temperature = self.context.request.policy_temperature
-        found = await await_job(self._evaluator, temperature, reached, job, self._places)
-        return _evaluated(job, started, *found)
-
-
-def _evaluated(
-    job: LeafJob, started: float, sums: npt.NDArray[np.float64], policies: Policies, evaluated: int
-) -> JobResult:
-    return JobResult(
-        job.index,
-        job.simulations,
-        sums=sums,
-        playouts=evaluated,
-        policies=policies,
-        duration_s=time.perf_counter() - started,
-    )
+        done = await await_job(self._evaluator, temperature, reached, job, self._places)
+        return replace(done, duration_s=time.perf_counter() - started)
 
 
 class LeafStrategy(InPlaceStrategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
     grows_trees = False
-    pairs_moves = False
     runner = LeafRunner
     by_leaves = True
 
@@ -155,9 +140,7 @@ class LeafStrategy(InPlaceStrategy):
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
-        leaves = most_leaves(request, game.nominal_simulations_per_s)
-        playouts = request.playouts_per_leaf or 1
-        return replace(super().make_plan(request, game), leaves=leaves, playouts_per_leaf=playouts)
+        return replace(super().make_plan(request, game), playouts_per_leaf=request.playouts_per_leaf or 1)
 
     @classmethod
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
@@ -181,14 +164,11 @@ class LeafStrategy(InPlaceStrategy):
         return LeafJob(0, nowhere, one - 1, one, draws if engine.hidden else draws[:0])
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
-        """``selection`` None: the one for the game, `selection_of`."""
+        """``selection`` None: the one that suits the game."""
         super().__init__(setup)
         self.engine = setup.engine
-        self._playouts_per_leaf = setup.plan.playouts_per_leaf
-        self.selection = selection or selection_of(setup)
+        self.selection = selection or Selection(setup)
         self._in_flight: dict[int, Leaves] = {}
-        self._idle: dict[int, Leaves] = {}
-        """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
         self._stretch = 1, 0.0
@@ -204,7 +184,7 @@ class LeafStrategy(InPlaceStrategy):
             if self._evaluated:
                 counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
                 expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
-            self.selection.absorb(tree, leaves, np.zeros(self._players if self._players > 2 else 1))
+            self.selection.absorb(tree, leaves, np.zeros(max(1, self._scores)))
 
     @property
     def ready(self) -> bool:
@@ -215,9 +195,7 @@ class LeafStrategy(InPlaceStrategy):
 
     @property
     def most(self) -> int:
-        if not self._evaluated:
-            return self.plan.leaves * self._playouts_per_leaf
-        return 1 if self.issued == 0 else self.context.request.batch or BATCH
+        return 1 if self._evaluated and self.issued == 0 else self.plan.job_size
 
     @property
     def least_jobs(self) -> int:
@@ -241,8 +219,7 @@ class LeafStrategy(InPlaceStrategy):
         rows = max(
             [-(-most // plan.playouts_per_leaf), *(len(each.depths) for each in self._in_flight.values())]
         )
-        shared = SharedTree(self.setup, rows, threads, self.outlook)
-        shared.begin(self.issued, self.absorbed)
+        shared = SharedTree(self.setup, rows, threads, self.outlook, self.issued, self.absorbed)
         for index, leaves in self._in_flight.items():
             assert results is not None
             shared.put(index, leaves, results[index])
@@ -290,37 +267,35 @@ class LeafStrategy(InPlaceStrategy):
         return state
 
     def _make_job(self, simulations: int) -> Job:
-        leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
+        leaves = self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         self.selection.select(self.tree, leaves, stream)
         self._in_flight[self.issued] = leaves
         return self._job(self.issued, leaves)
 
     def _new_leaves(self, simulations: int) -> Leaves:
-        return self.engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        """Room for the leaves of a job, with as many playouts each but for the last."""
+        most = self.plan.playouts_per_leaf
+        visits = np.full(-(-simulations // most), most, dtype=np.int32)
+        visits[-1] -= -simulations % most
+        return self.engine.new_leaves(visits)
 
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())
-        moves = leaves.moves[:, :longest].copy()
-        draws = leaves.draws if self.hidden else leaves.draws[:0]
-        # The batch is used again for another job, and copies of this one may still be on their way.
-        return LeafJob(index, moves, leaves.depths.copy(), leaves.visits, draws.copy())
+        draws = leaves.draws if self.engine.hidden else leaves.draws[:0]
+        return LeafJob(index, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits, draws)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
-        if result.policies is not None:
-            self._expand(leaves, result.policies)
+        if (policies := result.policies) is not None:
+            # What came over the network may be read-only, which is another type to a compiled kernel.
+            new = map(np.array, (policies.counts, policies.moves, policies.priors))
+            expand_leaves(self.tree, leaves.depths, leaves.slots, *new)
         if result.positions is not None:
             assert isinstance(job, LeafJob)
             self.selection.learn(job, result.positions)
         self.selection.absorb(self.tree, leaves, result.sums)
-        self._idle = {job.simulations: leaves}
-
-    def _expand(self, leaves: Leaves, policies: Policies) -> None:
-        # What came over the network may be read-only, which is another type to a compiled kernel.
-        counts, moves, priors = np.array(policies.counts), np.array(policies.moves), np.array(policies.priors)
-        expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
 
     def _state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])
@@ -350,9 +325,3 @@ def _batch(request: SearchRequest) -> int | None:
     """Leaves of a job with an evaluator, if that is given: what is evaluated outside is waited for one by
     one."""
     return request.batch or (1 if request.evaluator == EXTERNAL else None)
-
-
-def _split(simulations: int, playouts_per_leaf: int) -> npt.NDArray[np.int32]:
-    """[B] visits of each leaf: ``playouts_per_leaf``, and for the last one what is left."""
-    full, rest = divmod(simulations, playouts_per_leaf)
-    return np.array([playouts_per_leaf] * full + ([rest] if rest else []), dtype=np.int32)

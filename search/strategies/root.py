@@ -111,8 +111,7 @@ class RootStrategy(Strategy):
     """
 
     runner = RootRunner
-    goes_on = False
-    determinizes_lanes = True
+    lanes_alone = True
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:
@@ -130,8 +129,10 @@ class RootStrategy(Strategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._sizes: dict[int, tuple[int, ...]] = {}
-        self._nodes: dict[int, int] = {}
+        self._sizes: list[int] = []
+        """Simulations of each job."""
+        self._nodes = np.zeros(self.lanes, dtype=np.int64)
+        """[lanes] nodes of each lane's tree."""
         self._trees: dict[int, LaneTree] = {}
         """The last tree that each lane has handed in."""
         self._begin: dict[int, LaneTree] = {}
@@ -140,10 +141,8 @@ class RootStrategy(Strategy):
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
             self._ballots = Counter()
-        self._full: set[int] = set()
-        """Lanes whose tree is full."""
-        self._grows: set[int] = set()
-        """Lanes whose tree has grown with their last job."""
+        self._full, self._grows = np.zeros((2, self.lanes), dtype=np.bool_)
+        """[lanes] whether each lane's tree is full; whether it has grown with the lane's last job."""
         self._asked: set[int] = set()
         """Lanes whose next job is to hand in its tree."""
 
@@ -154,14 +153,18 @@ class RootStrategy(Strategy):
 
     def tree_nodes(self) -> int:
         """Nodes of all lanes' trees."""
-        return sum(self._nodes.values())
+        return int(self._nodes.sum())
 
     def _make_job(self, simulations: int) -> Job:
         lane = self.issued % self.lanes
-        self._sizes[lane] = (*self._sizes.get(lane, ()), simulations)
+        self._sizes.append(simulations)
         asked = lane in self._asked
         self._asked.discard(lane)
-        return GrowJob(self.issued, lane, self._sizes[lane], self._begin.pop(lane, None), asked)
+        return replace(self._job(self.issued, self._begin.pop(lane, None)), hand_in=asked)
+
+    def _job(self, index: int, begin: LaneTree | None) -> GrowJob:
+        lane = index % self.lanes
+        return GrowJob(index, lane, tuple(self._sizes[lane : index + 1 : self.lanes]), begin)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
@@ -172,20 +175,16 @@ class RootStrategy(Strategy):
             moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()
             for move, count in zip(moves, visits, strict=True):
                 self._ballots[job.lane, move] += count
-        if result.tree_nodes == self._nodes.get(job.lane):
-            self._grows.discard(job.lane)
-        else:
-            self._grows.add(job.lane)
+        self._grows[job.lane] = result.tree_nodes != self._nodes[job.lane]
         self._nodes[job.lane] = result.tree_nodes
+        self._full[job.lane] |= result.tree_full
         if result.tree is not None:
             self._trees[job.lane] = result.tree
-        if result.tree_full:
-            self._full.add(job.lane)
 
     def _is_full(self, result: JobResult) -> bool:
         # Full when each lane has a full tree, or one that did not grow with its last job: a lane that has
         # settled on some lines would never fill its part of the memory.
-        return bool(self._full) and self._grows <= self._full and len(self._nodes) == self.lanes
+        return bool(self._full.any() and (self._grows <= self._full).all() and self._nodes.all())
 
     def root_children(self) -> list[Child]:
         """The root's children, with the lanes' votes if they vote: for the lower one of equal moves."""
@@ -203,57 +202,31 @@ class RootStrategy(Strategy):
         self._asked = set(range(self.lanes))
 
     def _state(self) -> Arrays:
-        lanes = range(self.lanes)
-        nodes = [self._nodes.get(lane, 0) for lane in lanes]
-        merged = [self._sizes[job % self.lanes][job // self.lanes] for job in range(self.absorbed)]
         none = LaneTree(0, b"")
-        trees = [self._trees.get(lane, none) for lane in lanes]
+        trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
         state: Arrays = {
-            "nodes": np.array(nodes, dtype=np.int64),
-            "fullness": np.array([(lane in self._full) + 2 * (lane in self._grows) for lane in lanes]),
-            "merged_sizes": np.array(merged, dtype=np.int64),
+            "nodes": self._nodes.copy(),
+            "fullness": self._full + 2 * self._grows.astype(np.int64),
+            "merged_sizes": np.array(self._sizes[: self.absorbed], dtype=np.int64),
             "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
             "lane_trees": np.frombuffer(b"".join(tree.data for tree in trees), dtype=np.uint8),
         }
-        return state | self._packed_ballots()
+        if self._ballots is not None:
+            rows = [(lane, move, visits) for (lane, move), visits in sorted(self._ballots.items())]
+            state["ballots"] = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return state
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        nodes = take(arrays, "nodes", np.int64, self.lanes)
-        within(nodes, 0, 2**62, "nodes")
-        self._nodes = {lane: count for lane, count in enumerate(nodes.tolist()) if count}
+        self._nodes = take(arrays, "nodes", np.int64, self.lanes).copy()
+        within(self._nodes, 0, 2**62, "nodes")
         if "fullness" in arrays:
             # Earlier checkpoints have none: there, each lane counts anew with its next job.
             within(fullness := take(arrays, "fullness", np.int64, self.lanes), 0, 3, "fullness")
-            self._full.update(np.flatnonzero(fullness & 1).tolist())
-            self._grows.update(np.flatnonzero(fullness & 2).tolist())
+            self._full, self._grows = fullness & 1 > 0, fullness & 2 > 0
         merged = take(arrays, "merged_sizes", np.int64, self.absorbed)
         within(merged, 1, MAX_SIMULATIONS, "merged_sizes")
-        pieces = [*merged.tolist(), *sizes]
-        self._sizes = {
-            lane: tuple(pieces[lane :: self.lanes]) for lane in range(min(self.lanes, self.issued))
-        }
-        self._restore_trees(arrays)
-        self._restore_ballots(arrays)
-        return [self._job(index) for index in range(self.absorbed, self.issued)]
-
-    def _packed_ballots(self) -> Arrays:
-        """``ballots``, int64[N, 3]: lane, move and visits; nothing where lanes do not vote."""
-        if self._ballots is None:
-            return {}
-        rows = [(lane, move, visits) for (lane, move), visits in sorted(self._ballots.items())]
-        ballots = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return {"ballots": ballots}
-
-    def _restore_ballots(self, arrays: Arrays) -> None:
-        if self._ballots is None:
-            return
-        packed = take(arrays, "ballots", np.int64, None, 3)
-        for column, highest in enumerate((self.lanes - 1, 2**16 - 1, MAX_SIMULATIONS)):
-            within(packed[:, column], 0, highest, "ballots")
-        self._ballots = Counter({(lane, move): visits for lane, move, visits in packed.tolist()})
-
-    def _restore_trees(self, arrays: Arrays) -> None:
+        self._sizes = [*merged.tolist(), *sizes]
         pieces = take(arrays, "lane_pieces", np.int64, self.lanes)
         lengths = take(arrays, "lane_lengths", np.int64, self.lanes)
         within(pieces, 0, self.absorbed, "lane_pieces")
@@ -263,8 +236,10 @@ class RootStrategy(Strategy):
             if count:
                 self._trees[lane] = LaneTree(count, tree.tobytes())
         self._begin = dict(self._trees)
-
-    def _job(self, index: int) -> Job:
-        """The job of that index, made again from the sizes of its lane."""
-        piece, lane = divmod(index, self.lanes)
-        return GrowJob(index, lane, self._sizes[lane][: piece + 1], self._trees.get(lane))
+        if self._ballots is not None:
+            packed = take(arrays, "ballots", np.int64, None, 3)
+            for column, highest in enumerate((self.lanes - 1, 2**16 - 1, MAX_SIMULATIONS)):
+                within(packed[:, column], 0, highest, "ballots")
+            self._ballots = Counter({(lane, move): visits for lane, move, visits in packed.tolist()})
+        jobs = range(self.absorbed, self.issued)
+        return [self._job(index, self._trees.get(index % self.lanes)) for index in jobs]

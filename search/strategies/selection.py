@@ -11,69 +11,60 @@ import numpy.typing as npt
 from games.compile.specialise import entry_of
 from games.rng import Stream, new_stream
 from search.job import LeafJob, Positions
-from search.kernel.engine import Engine
 from search.kernel.evaluation import positions_of
 from search.kernel.known import Known, new_known, remember, with_room
-from search.kernel.params import SearchParams
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
 from search.tree.arena import Tree
 
 
 class Selection:
-    """Selects with the game's rules."""
+    """Selects with the game's rules, or from known positions: then with compiled code whatever the game is
+    written in.
 
-    def __init__(self, setup: Setup) -> None:
-        self._engine: Engine = setup.engine
-        self._params: SearchParams = setup.params
+    From known positions the rules are asked about those whose first result is still in flight, and those that
+    `known.with_room` forgets. The leaves are the same.
+    """
+
+    def __init__(self, setup: Setup, from_known: bool | None = None) -> None:
+        """``from_known`` None: as suits the game."""
+        self._engine, self._params = setup.engine, setup.params
         self._root_state = setup.context.root_state
         self._work = setup.engine.new_workspace()
+        self.asked = 0
+        """Number of positions that the rules were asked about."""
+        self._known: Known | None = None
+        self._select: Callable[..., Any] = setup.engine.select_leaves
+        self._absorb: Callable[..., Any] = setup.engine.absorb_leaves
+        if setup.engine.asks_workers if from_known is None else from_known:
+            self._use(new_known())
+            self._select, self._absorb, self._add = self._compiled(setup)
 
     def select(self, tree: Tree, leaves: Leaves, stream: Stream) -> None:
         """Fill the batch with leaves of the tree; see `search.kernel.loop.select_leaves`."""
-        self._engine.select_leaves(tree, self._params, self._root_state, leaves, 0, stream, self._work)
-
-    def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
-        """Back the batch up; see `search.kernel.loop.absorb_leaves`."""
-        self._engine.absorb_leaves(tree, self._params, leaves, sums, self._work)
-
-    def learn(self, job: LeafJob, positions: Positions) -> None:
-        """Take what a result says of its job's leaves; not used here."""
-
-
-class KnownSelection(Selection):
-    """Selects with compiled code whatever the game is written in; asks the rules about what it has not heard.
-
-    That are positions whose first result is still in flight, and those that `known.with_room` forgets. The
-    leaves are the same as those of `Selection`.
-    """
-
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
-        self._use(new_known())
-        self._select, self._absorb, self._add = self._compiled(setup)
-        self.asked = 0
-        """Number of positions that the rules were asked about."""
-
-    def select(self, tree: Tree, leaves: Leaves, stream: Stream) -> None:
         done = 0
         while True:
-            done = self._select(tree, self._params, self._known, leaves, done, stream, self._work)
+            root: Any = self._root_state if self._known is None else self._known
+            done = self._select(tree, self._params, root, leaves, done, stream, self._work)
             if done == len(leaves.depths):
                 return
             self.asked += 1
             moves, depths = leaves.moves[done : done + 1], leaves.depths[done : done + 1]
-            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths))
+            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths)[0])
 
     def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
+        """Back the batch up; see `search.kernel.loop.absorb_leaves`."""
         self._absorb(tree, self._params, leaves, sums, self._work)
 
     def learn(self, job: LeafJob, positions: Positions) -> None:
+        """Take what a result says of its job's leaves."""
         self._remember(job.moves, job.depths, positions)
 
     def _remember(
         self, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32], positions: Positions
     ) -> None:
+        if self._known is None:
+            return
         known = with_room(self._known, len(depths), len(positions.moves))
         if known is not self._known:
             self._use(known)
@@ -97,8 +88,3 @@ class KnownSelection(Selection):
         self._known = known
         # Kernels are compiled for what they are called with: here known positions in the place of a state.
         self._work = self._work._replace(state=known)  # type: ignore[arg-type]
-
-
-def selection_of(setup: Setup) -> Selection:
-    """The selection for a search's game."""
-    return KnownSelection(setup) if setup.engine.asks_workers else Selection(setup)

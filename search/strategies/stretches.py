@@ -25,8 +25,13 @@ a job elsewhere costs some 0.1 ms of Python."""
 class SharedTree(InFlight):
     """The ring of jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, rows: int, threads: int, outlook: Outlook) -> None:
-        """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree."""
+    def __init__(
+        self, setup: Setup, rows: int, threads: int, outlook: Outlook, issued: int, absorbed: int
+    ) -> None:
+        """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree.
+
+        So many jobs were begun, and so many are in the tree.
+        """
         super().__init__(setup, threads)
         engine, lanes = setup.engine, setup.plan.lanes
         self._lanes, self._rows = lanes, rows
@@ -45,6 +50,7 @@ class SharedTree(InFlight):
         self._kernel, self._ring, self._players = engine.take_turns, self.ring, players
         self._keep(lanes, outlook)
         self.ring.totals[: len(outlook.totals)] = outlook.totals
+        self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
         # Compiled, or loaded, before the clock of the search starts.
         self.take_turns(self.stretch(0, np.zeros(0, dtype=np.int64), False), 0)
 
@@ -100,10 +106,6 @@ class SharedTree(InFlight):
         begin = slot * self._rows
         end = begin + int(self.ring.rows[slot])
         return Leaves._make(column[begin:end].copy() for column in self.ring.leaves)
-
-    def begin(self, issued: int, absorbed: int) -> None:
-        """Go on from a search of which so many jobs were begun, and so many are in the tree."""
-        self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
 
     def _keep(self, place: int, outlook: Outlook) -> None:
         """Put a best line into its place."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,11 @@ import numpy.typing as npt
 from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
-from search.job import Context, Job, JobResult
-from search.kernel.engine import Engine
+from search.job import Job, JobResult
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
 from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
-from search.packing.tree import pack_tree, unpack_tree
+from search.packing.tree import Ranges, pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from search.strategies.base import Setup
 from search.strategies.in_place import (
@@ -51,72 +50,53 @@ def least_room(game: Game) -> int:
     return max(256, 4 * (game.max_moves + 1))
 
 
-class Rooms(NamedTuple):
-    """The parts of the tree's arena that belong to lanes, between two stretches."""
+def new_jobs(setup: Setup) -> Jobs:
+    """No jobs in flight, and no rooms yet: only the slots for the copies of their nodes."""
+    tree, lanes, plies = setup.tree, setup.plan.lanes, setup.engine.game.max_plies + 1
+    used, slots = int(tree.counts[USED]), len(tree.visits)
+    room = max(least_room(setup.engine.game), min(MOST_ROOM, slots // (ROOMS * lanes)))
+    return Jobs(
+        nodes=np.zeros((lanes, plies), dtype=np.int32),
+        movers=np.zeros((lanes, plies), dtype=np.uint8),
+        depths=np.zeros(lanes, dtype=np.int64),
+        visits=np.zeros(lanes, dtype=np.int64),
+        made=np.zeros(lanes, dtype=np.int64),
+        totals=np.zeros(lanes),
+        playouts=np.zeros(lanes + 1, dtype=np.int64),
+        taken=np.zeros(slots, dtype=np.bool_),
+        takes=np.full(lanes, -1, dtype=np.int32),
+        postponed=np.zeros(lanes, dtype=np.int64),
+        tops=np.arange(used, used + lanes, dtype=np.int32),
+        free=np.zeros((lanes, len(CAPACITIES)), dtype=np.int32),
+        counts=np.zeros((lanes, 3), dtype=np.int64),
+        ends=np.zeros(lanes, dtype=np.int64),
+        room=np.array([used + lanes, room], dtype=np.int64),
+        tally=np.zeros(5, dtype=np.int64),
+        marks=np.zeros(READY + lanes, dtype=np.int64),
+    )
 
-    tops: npt.NDArray[np.int32]
-    """[lanes] `Jobs.tops`."""
-    begins: npt.NDArray[np.int64]
-    """[lanes] the next slot of each lane's room."""
-    ends: npt.NDArray[np.int64]
-    """[lanes] where it ends."""
-    full: npt.NDArray[np.int64]
-    """[lanes] 1 if it was too small."""
-    free: npt.NDArray[np.int32]
-    """[lanes, len(CAPACITIES)] the lists of each lane's free blocks."""
-    lost: int
-    """Number of slots that are in no room and no block."""
 
-    @property
-    def reserved(self) -> list[tuple[int, int]]:
-        """The slots in which there is no node."""
-        tops = [(top, top + 1) for top in self.tops.tolist()]
-        return tops + list(zip(self.begins.tolist(), self.ends.tolist(), strict=True))
-
-    def tree(self, tree: Tree) -> Tree:
-        """The tree with the free blocks of all lanes, which it shares."""
-        return tree._replace(free=self.free.reshape(-1))
+def whole_tree(tree: Tree, jobs: Jobs) -> tuple[Tree, Ranges, int]:
+    """The tree with the free blocks of all lanes, which it shares, the slots of lanes in which there is no
+    node, and the number of slots that are in no room and no block."""
+    tops = [(top, top + 1) for top in jobs.tops.tolist()]
+    rooms = zip(jobs.counts[:, USED].tolist(), jobs.ends.tolist(), strict=True)
+    return tree._replace(free=jobs.free.reshape(-1)), [*tops, *rooms], int(jobs.tally[LOST])
 
 
 class GrowingTree(InFlight):
     """The jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None) -> None:
-        """``first``: the number of the next job; ``rooms``: those of a search that goes on."""
+    def __init__(self, setup: Setup, threads: int, jobs: Jobs) -> None:
+        """``jobs``: new ones, or those between two stretches of an equal search."""
         super().__init__(setup, threads)
-        engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
-        plies, slots = engine.game.max_plies + 1, len(tree.visits)
-        used = int(tree.counts[USED])
-        room = max(least_room(engine.game), min(MOST_ROOM, slots // (ROOMS * lanes)))
-        if rooms is None:
-            none = np.zeros(lanes, dtype=np.int64)
-            lists = np.zeros((lanes, len(CAPACITIES)), dtype=np.int32)
-            rooms = Rooms(np.arange(used, used + lanes, dtype=np.int32), none, none, none, lists, 0)
-            used += lanes
-        self.jobs = Jobs(
-            nodes=np.zeros((lanes, plies), dtype=np.int32),
-            movers=np.zeros((lanes, plies), dtype=np.uint8),
-            depths=np.zeros(lanes, dtype=np.int64),
-            visits=np.zeros(lanes, dtype=np.int64),
-            made=np.zeros(lanes, dtype=np.int64),
-            totals=np.zeros(lanes),
-            playouts=np.zeros(lanes + 1, dtype=np.int64),
-            taken=np.zeros(slots, dtype=np.bool_),
-            takes=np.full(lanes, -1, dtype=np.int32),
-            postponed=np.zeros(lanes, dtype=np.int64),
-            tops=rooms.tops,
-            free=rooms.free,
-            counts=np.zeros((lanes, 3), dtype=np.int64),
-            ends=rooms.ends.copy(),
-            room=np.array([used, room], dtype=np.int64),
-            tally=np.zeros(5, dtype=np.int64),
-            marks=np.zeros(READY + lanes, dtype=np.int64),
-        )
-        self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full
-        self._kernel, self._ring, self._nodes = engine.take_subtrees, self.jobs, int(tree.counts[NODES])
-        self.jobs.tally[ISSUED], self.jobs.tally[LOST] = int(tree.visits[ROOT]), rooms.lost
+        tree, lanes, first = setup.tree, setup.plan.lanes, int(jobs.marks[NEXT])
+        self._kernel, self._ring, self._nodes = setup.engine.take_subtrees, jobs, int(tree.counts[NODES])
+        self.jobs = jobs
+        self.jobs.tally[ISSUED] = int(tree.visits[ROOT])
         tree.counts[USED] = self.jobs.room[0]
         # Compiled, or loaded, before the clock of the search starts.
+        self.jobs.marks[:] = 0
         self.begin_stretch()
         self.take_turns(self.goal(self.issued), 0)
         # As after a stretch, whose last jobs had nothing left to do; none of them before the first.
@@ -126,19 +106,6 @@ class GrowingTree(InFlight):
     @property
     def ended(self) -> bool:
         return bool(self.jobs.tally[OVER])
-
-    @property
-    def rooms(self) -> Rooms:
-        """What belongs to lanes now."""
-        jobs = self.jobs
-        return Rooms(
-            jobs.tops, jobs.counts[:, USED], jobs.ends, jobs.counts[:, FULL], jobs.free, int(jobs.tally[LOST])
-        )
-
-    @property
-    def next_job(self) -> int:
-        """The number of the next job."""
-        return int(self.jobs.marks[NEXT])
 
     @property
     def issued(self) -> int:
@@ -211,32 +178,23 @@ class SubtreeStrategy(InPlaceStrategy):
     def further_slots(cls, lanes: int, game: Game) -> int:
         return lanes * least_room(game)
 
-    @classmethod
-    def least_job(cls, engine: Engine, context: Context) -> None:
-        """Kernels are compiled where the tree is."""
-
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self.shared: GrowingTree | None = None
-        self._first = 0
-        """The number of the first job of `shared`."""
-        self._rooms: Rooms | None = None
-        """Those of a search that goes on."""
+        self._jobs: Jobs | None = None
+        """Those of `shared`, or of a search that goes on."""
         self._rate = 0.0
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
         """The most simulations of the next stretch where the plan is not fixed."""
 
     @property
-    def ready(self) -> bool:
-        return False
-
-    @property
     def stretches_pay(self) -> bool:
         return True
 
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        self.shared = GrowingTree(self.setup, threads, self._first, self._rooms)
+        self._jobs = self._jobs or new_jobs(self.setup)
+        self.shared = GrowingTree(self.setup, threads, self._jobs)
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
         shared, plan = self.shared, self.plan
@@ -260,16 +218,10 @@ class SubtreeStrategy(InPlaceStrategy):
             self._longest = result.simulations
             self._rate = result.simulations / result.duration_s
 
-    @property
-    def _kept_rooms(self) -> Rooms | None:
-        """The rooms of lanes; None before there are any."""
-        return self._rooms if self.shared is None else self.shared.rooms
-
     def _pack_tree(self) -> Arrays:
-        rooms = self._kept_rooms
-        if rooms is None:
+        if self._jobs is None:
             return super()._pack_tree()
-        return pack_tree(rooms.tree(self.tree), rooms.reserved, rooms.lost)
+        return pack_tree(*whole_tree(self.tree, self._jobs))
 
     def _unpack_tree(self, arrays: Arrays) -> None:
         packed = without_prefix("tree.", arrays)
@@ -286,25 +238,22 @@ class SubtreeStrategy(InPlaceStrategy):
         require(bool((columns[1] <= columns[2]).all()), "a room ends before it begins")
         lost = int(take(arrays, "lost", np.int64, 1)[0])
         require(0 <= lost <= slots, "lost slots make no sense")
-        lists = np.zeros((self.lanes, len(CAPACITIES)), dtype=np.int32)
-        self._rooms = Rooms(columns[0].astype(np.int32), columns[1], columns[2], columns[3], lists, lost)
-        unpack_tree(self._rooms.tree(self.tree), packed, self._rooms.reserved, lost)
-        self._first = first
-
-    def _make_job(self, simulations: int) -> Job:
-        raise NotImplementedError("jobs of subtree run by stretches alone")
-
-    def _absorb(self, job: Job, result: JobResult) -> None:
-        raise NotImplementedError("jobs of subtree run by stretches alone")
+        jobs = self._jobs = new_jobs(self.setup)
+        jobs.tops[:], jobs.counts[:, USED], jobs.ends[:], jobs.counts[:, FULL] = columns
+        jobs.tally[LOST], jobs.marks[NEXT] = lost, first
+        tree, reserved, _ = whole_tree(self.tree, jobs)
+        unpack_tree(tree, packed, reserved, lost)
+        jobs.room[0] = tree.counts[USED]
 
     def _state(self) -> Arrays:
-        rooms = self._kept_rooms
-        next_job = self._first if self.shared is None else self.shared.next_job
-        state = {"next_job": np.array([next_job], dtype=np.int64)}
-        if rooms is None:
-            return state
-        columns = np.concatenate([rooms.tops, rooms.begins, rooms.ends, rooms.full], dtype=np.int64)
-        return state | {"rooms": columns, "lost": np.array([rooms.lost], dtype=np.int64)}
+        if (jobs := self._jobs) is None:
+            return {"next_job": np.zeros(1, dtype=np.int64)}
+        rooms: list[npt.NDArray[Any]] = [jobs.tops, jobs.counts[:, USED], jobs.ends, jobs.counts[:, FULL]]
+        return {
+            "next_job": jobs.marks[NEXT : NEXT + 1].copy(),
+            "rooms": np.concatenate(rooms, dtype=np.int64),
+            "lost": jobs.tally[LOST : LOST + 1].copy(),
+        }
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         require(not sizes and not arrays["tree.unobserved"].any(), "jobs of subtree are never out")

@@ -176,18 +176,18 @@ class TreeRunner(Runner):
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         work, root_state = self.work._replace(base=base), context.root_state.copy()
         self._forget()
-        if job.portions is not None:
-            params = params_of(context)
-            begin(tree, base, params)
-            done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)
-        else:
-            lanes = context.request.lanes
+        params, lanes = params_of(context), context.request.lanes
+        if job.portions is None:
             # The tree counts in int32: what a job anticipates in all must not run over.
             anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
             # Ranks go round, so that none stays with a lane.
-            params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
-            begin(tree, base, params)
+            share = (job.lane + job.round) % lanes
+            params = params._replace(anticipated=anticipated, share=share, num_shares=lanes)
+        begin(tree, base, params)
+        if job.portions is None:
             done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
+        else:
+            done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)
         if engine.features.learnt:
             engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
@@ -211,11 +211,16 @@ class TreeStrategy(Strategy):
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
         plan = super().make_plan(request, game)
+        rounds = plan.rounds
+        if not plan.is_fixed:
+            lane_s = (request.seconds or ENDLESS_S) / LANES_OF_A_CORE
+            rounds = cls._least_rounds(request, plan.lanes, lane_s)
         memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
         snapshot_rows = max(plan.mean_job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS)
         increment_rows = max(plan.mean_job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, MIN_INCREMENT_ROWS)
         return replace(
             plan,
+            rounds=rounds,
             snapshot_rows=max(1, min(memory_rows, int(snapshot_rows), MAX_SNAPSHOT_ROWS)),
             increment_rows=int(min(increment_rows, MAX_INCREMENT_ROWS)),
         )
@@ -224,10 +229,6 @@ class TreeStrategy(Strategy):
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         least = cls._least_rounds(request, lanes, simulations / lanes / rate)
         return request.rounds or max(least, super()._fixed_rounds(request, rate, simulations, lanes))
-
-    @classmethod
-    def _open_rounds(cls, request: SearchRequest) -> int:
-        return cls._least_rounds(request, request.lanes, (request.seconds or ENDLESS_S) / LANES_OF_A_CORE)
 
     @classmethod
     def _least_rounds(cls, request: SearchRequest, lanes: int, lane_s: float) -> int:
@@ -262,7 +263,6 @@ class TreeStrategy(Strategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._plan = setup.plan
         self._plies = setup.engine.game.max_plies + 1
         self.planner = Planner(setup) if self.lanes > 1 and has_portions(self.context) else None
         """Cuts the tree into portions; None where every lane grows all of it."""
@@ -287,8 +287,8 @@ class TreeStrategy(Strategy):
     def _make_job(self, simulations: int) -> Job:
         if self.planner is not None and self.issued % self.lanes == 0:
             sizes = np.full(self.lanes, simulations, dtype=np.int64)
-            if self._plan.is_fixed:
-                sizes = self._plan.sizes(self.issued, self.lanes)
+            if self.plan.is_fixed:
+                sizes = self.plan.sizes(self.issued, self.lanes)
             self._portions = self.planner.plan(sizes, self.issued)
         return self._job(self.issued, simulations)
 

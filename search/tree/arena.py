@@ -168,18 +168,6 @@ def layout_of(tree: Tree) -> TreeLayout:
 
 
 @inner_njit
-def keeps_heuristics(tree: Tree) -> bool:
-    """Whether the tree was made for a search that evaluates nodes."""
-    return len(tree.heuristic) > 1
-
-
-@inner_njit
-def has_priors(tree: Tree) -> bool:
-    """Whether the tree was made for a search with an evaluator."""
-    return len(tree.prior) > 1
-
-
-@inner_njit
 def counts_availability(tree: Tree) -> bool:
     """Whether the tree was made for a game with hidden information."""
     return len(tree.available) > 1
@@ -198,12 +186,29 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.children[slot] = NO_BLOCK
     if counts_availability(tree):
         tree.available[slot] = 0
-    if keeps_heuristics(tree):
+    if len(tree.heuristic) > 1:
         tree.heuristic[slot] = 0.0
-    if has_priors(tree):
+    if len(tree.prior) > 1:
         tree.prior[slot] = 0.0
     tree.move[slot] = move
     tree.shape[slot] = 0
+
+
+@inner_njit
+def _copy_slot(tree: Tree, old: Int, into: Tree, new: Int) -> None:
+    """Write all of a node to a slot of a tree of the same layout."""
+    into.total_value[new] = tree.total_value[old]
+    into.visits[new] = tree.visits[old]
+    into.unobserved[new] = tree.unobserved[old]
+    into.children[new] = tree.children[old]
+    into.move[new] = tree.move[old]
+    into.shape[new] = tree.shape[old]
+    if counts_availability(tree):
+        into.available[new] = tree.available[old]
+    if len(tree.heuristic) > 1:
+        into.heuristic[new] = tree.heuristic[old]
+    if len(tree.prior) > 1:
+        into.prior[new] = tree.prior[old]
 
 
 @cached_njit
@@ -237,6 +242,12 @@ def children_of(tree: Tree, node: int) -> range:
 def proof_of(tree: Tree, node: int) -> int:
     """What is proven of the node, for callers in Python."""
     return int(tree.shape[node]) >> PROOF_SHIFT & 3
+
+
+def worth_of(tree: Tree, node: int) -> float:
+    """The first player's mean return at the node, 0 without visits, or what is proven."""
+    known, visits = proof_of(tree, node), int(tree.visits[node])
+    return float(DRAWN - known) if known != UNPROVEN else float(tree.total_value[node]) / max(1, visits)
 
 
 @inner_njit
@@ -282,16 +293,7 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
         if first == NO_BLOCK:
             return NO_BLOCK
         for slot in range(count):
-            tree.total_value[first + slot] = tree.total_value[old + slot]
-            tree.visits[first + slot] = tree.visits[old + slot]
-            tree.unobserved[first + slot] = tree.unobserved[old + slot]
-            tree.children[first + slot] = tree.children[old + slot]
-            tree.move[first + slot] = tree.move[old + slot]
-            tree.shape[first + slot] = tree.shape[old + slot]
-            if counts_availability(tree):
-                tree.available[first + slot] = tree.available[old + slot]
-            if keeps_heuristics(tree):
-                tree.heuristic[first + slot] = tree.heuristic[old + slot]
+            _copy_slot(tree, old + slot, tree, first + slot)
         tree.children[node] = first
         size_class = CLASS_OF[count]
         tree.children[old] = tree.free[size_class]
@@ -330,19 +332,15 @@ def child_after(tree: Tree, node: int, move: int) -> int | None:
     return next((slot for slot in children_of(tree, node) if tree.move[slot] == move), None)
 
 
-def reroot(tree: Tree, node: int, into: Tree) -> None:
+@cached_njit
+def reroot(tree: Tree, node: Int, into: Tree) -> None:
     """Make ``into``, a tree of the same layout that is modified in place, the subtree below ``node``.
 
     What does not fit is left out. Visits in flight are not taken over: there must be none.
     """
-    scratch = np.zeros((2, max(1, int(tree.counts[NODES]))), dtype=np.int32)
-    _copy_below(tree, node, into, scratch)
-
-
-@cached_njit
-def _copy_below(tree: Tree, node: Int, into: Tree, places: npt.NDArray[np.int32]) -> None:
-    """``places`` ([2, nodes of the tree]) is scratch: slots here and there, breadth first."""
     clear(into)
+    # Slots here and there, breadth first.
+    places = np.zeros((2, max(1, tree.counts[NODES])), dtype=np.int32)
     places[0, 0], places[1, 0] = node, ROOT
     into.visits[ROOT] = tree.visits[node]
     into.shape[ROOT] = tree.shape[node]
@@ -362,18 +360,8 @@ def _copy_below(tree: Tree, node: Int, into: Tree, places: npt.NDArray[np.int32]
         into.counts[NODES] += count
         for slot in range(count):
             old, new = np.int64(tree.children[here]) + slot, first + slot
-            into.total_value[new] = tree.total_value[old]
-            into.visits[new] = tree.visits[old]
-            into.unobserved[new] = 0
-            into.children[new] = NO_BLOCK
-            into.move[new] = tree.move[old]
-            into.shape[new] = tree.shape[old]
-            if counts_availability(tree):
-                into.available[new] = tree.available[old]
-            if keeps_heuristics(tree):
-                into.heuristic[new] = tree.heuristic[old]
-            if has_priors(tree):
-                into.prior[new] = tree.prior[old]
+            _copy_slot(tree, old, into, new)
+            into.unobserved[new], into.children[new] = 0, NO_BLOCK
             if here == node:
                 total += tree.total_value[old]
             places[0, found], places[1, found] = old, new

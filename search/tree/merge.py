@@ -104,9 +104,7 @@ def first_children_of(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.in
 
 
 @inner_njit
-def _write_row(
-    tree: Tree, node: Int, base: Statistics, base_row: Int, difference: bool, out: Statistics, row: Int
-) -> None:
+def _write_row(tree: Tree, node: Int, base: Statistics, base_row: Int, out: Statistics, row: Int) -> None:
     """Write what was added to the node since row ``base_row`` of ``base``, or all if that is ABSENT."""
     out.move[row] = tree.move[node]
     out.visits[row] = tree.visits[node]
@@ -115,8 +113,7 @@ def _write_row(
     if counts_availability(tree):
         out.available[row] = tree.available[node]
     if base_row == ABSENT:
-        if difference:
-            out.marks[row] |= np.uint8(CREATED)
+        out.marks[row] |= np.uint8(CREATED)
         return
     out.visits[row] -= base.visits[base_row]
     out.total_value[row] -= base.total_value[base_row]
@@ -141,26 +138,21 @@ def _collect(
     tree: Tree,
     base: Statistics,
     first_children: npt.NDArray[np.int32],
-    difference: bool,
     min_visits: int,
     out: Statistics,
-    places: npt.NDArray[np.int32],
-    base_rows: npt.NDArray[np.int32],
 ) -> int:
-    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable.
-
-    With ``difference`` the rows are what was added since ``base``. ``places`` and ``base_rows`` ([rows]) are
-    scratch: the slot and the row of ``base`` of each row.
-    """
-    limit = len(places)
+    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable."""
+    limit = len(out.visits)
+    # The slot and the row of ``base`` of each row.
+    places, base_rows = np.empty(limit, dtype=np.int32), np.empty(limit, dtype=np.int32)
     places[0] = ROOT
-    base_rows[0] = 0 if difference else ABSENT
+    base_rows[0] = 0
     count = 1
     row = 0
     while row < count:
         node = np.int64(places[row])
         base_row = np.int64(base_rows[row])
-        _write_row(tree, node, base, base_row, difference, out, row)
+        _write_row(tree, node, base, base_row, out, row)
         num_known = np.int64(base.num_children[base_row]) if base_row != ABSENT else np.int64(0)
         sent = 0
         if np.int64(tree.visits[node]) >= min_visits or (row == 0 and num_children(tree, ROOT) < limit):
@@ -186,8 +178,9 @@ def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, in
 
     ``min_visits`` is doubled until the rows fit.
     """
-    base = lone_root(layout_of(tree))
-    return _pruned(tree, base, first_children_of(base.num_children), False, min_visits, max_rows)
+    rows, min_visits = increments(tree, lone_root(layout_of(tree)), min_visits, max_rows)
+    rows.marks[:] &= np.uint8(PROOF_BITS)
+    return rows, min_visits
 
 
 def increments(
@@ -206,37 +199,24 @@ def increments(
     """
     if first_children is None:
         first_children = first_children_of(base.num_children)
-    return _pruned(tree, base, first_children, True, min_visits, max_rows)
-
-
-def _pruned(
-    tree: Tree,
-    base: Statistics,
-    first_children: npt.NDArray[np.int32],
-    difference: bool,
-    min_visits: int,
-    max_rows: int,
-) -> tuple[Statistics, int]:
     rows = int(min(tree.counts[NODES], max_rows))
     out = empty_statistics(rows, layout_of(tree))
-    places = np.empty(rows, dtype=np.int32)
-    base_rows = np.empty(rows, dtype=np.int32)
     while True:
-        count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
+        count = _collect(tree, base, first_children, min_visits, out)
         if count <= rows:
             return Statistics._make(column[:count].copy() for column in out), min_visits
         min_visits = max(2 * min_visits, 2)
 
 
 @cached_njit
-def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple[int, int]:
+def merge(tree: Tree, added: Statistics) -> tuple[int, int]:
     """Add increments to the tree, which is modified in place.
 
     Returns how many nodes the sender made, and how many of those the tree had already
     (duplicate expansions: two lanes made the same node without knowing of each other).
     When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
-    ``places`` ([R] at least) is scratch.
     """
+    places = np.empty(len(added.visits), dtype=np.int32)
     places[0] = ROOT
     following: Int = 1
     created = 0

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from games.game import CHANCE, FIRST, Game, State
-from search.tree.arena import DRAWN, ROOT, UNPROVEN, Tree, children_of, proof_of
+from search.tree.arena import ROOT, UNPROVEN, Tree, children_of, proof_of, worth_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def top_of(tree: Tree, game: Game, root_state: State, extent: Extent) -> TopNode
         player = None if game.calls.is_terminal(state) else int(game.calls.current_player(state))
         chooser = player if parent is None else parent.player
         assert chooser is not None
-        first_value, proof = _worth(tree, slot)
+        first_value, proof = worth_of(tree, slot), proof_of(tree, slot) != UNPROVEN
         value = first_value if game.viewpoint(chooser) == FIRST else -first_value
         visited = [child for child in children_of(tree, slot) if tree.visits[child] > 0]
         node = TopNode(
@@ -122,12 +122,3 @@ def top_of(tree: Tree, game: Game, root_state: State, extent: Extent) -> TopNode
         _, _, slot, parent, before, share, level = heapq.heappop(waiting)
         parent.children.append(show(slot, parent, before, share, level))
     return root
-
-
-def _worth(tree: Tree, slot: int) -> tuple[float, bool]:
-    """The first player's mean return, and whether it is proven."""
-    known = proof_of(tree, slot)
-    if known != UNPROVEN:
-        return float(DRAWN - known), True
-    visits = int(tree.visits[slot])
-    return (float(tree.total_value[slot]) / visits if visits else 0.0), False

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from games.rng import Stream, below, new_stream
 from search.features import DECISIVE, GREEDY, PLAIN, Features
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM
 from search.kernel.expand import allowed
+from search.kernel.logarithms import TABLE, natural_log
 from search.kernel.params import SearchParams
-from search.kernel.uct import natural_log
 from search.plan import SearchPlan
 from tests.games.common import plain
 
@@ -36,7 +36,7 @@ UNPROVEN, FIRST_WINS, DRAWN, SECOND_WINS = range(4)
 RESULTS = {1.0: FIRST_WINS, 0.0: DRAWN, -1.0: SECOND_WINS}
 
 _below, _allowed = plain(below), plain(allowed)
-_natural_log = cache(plain(natural_log))
+_natural_log = cache(partial(plain(natural_log), TABLE))
 
 
 @dataclass

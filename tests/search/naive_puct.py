@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 
 import numpy as np
 
 from games import Game
 from games.game import State
 from search.evaluator import Evaluator
+from search.kernel.logarithms import TABLE, natural_log
 from search.kernel.params import SearchParams
 from search.kernel.puct import PARTS
-from search.kernel.uct import natural_log
 from tests.games.common import plain
 from tests.search.naive import DRAWN, UNPROVEN, Line, NaiveSearch, Node, carry_proof_up
 
-_natural_log = plain(natural_log)
+_natural_log = partial(plain(natural_log), TABLE)
 
 
 class NaivePuct(NaiveSearch):

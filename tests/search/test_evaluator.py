@@ -171,10 +171,9 @@ def test_states_that_are_alike_are_evaluated_once() -> None:
         0, moves, np.array([3, 3, 3, 1], np.int32), np.ones(4, np.int32), np.zeros((0, 2), np.uint64)
     )
     engine = search.strategy.engine  # type: ignore[attr-defined]
-    sums, policies, evaluated = evaluate_job(
-        engine, Counting(search.game), 1.0, search.context.root_state, job
-    )
-    assert evaluated == 2
+    found = evaluate_job(engine, Counting(search.game), 1.0, search.context.root_state, job)
+    sums, policies = found.sums, found.policies
+    assert sums is not None and policies is not None and found.playouts == 2
     assert [states.shape for states in seen] == [(2, len(search.root_state))]
     # The second player moves in all of them, and is said to be ahead.
     assert sums.tolist() == [-0.5] * 4
@@ -192,10 +191,9 @@ def test_finished_games_count_their_return_and_are_not_evaluated() -> None:
     moves = np.array([[0, 3, 1, 4, 2], [0, 1, 2, 4, 3]], dtype=np.uint16)
     job = LeafJob(0, moves[:1], np.array([5], np.int32), np.array([3], np.int32), np.zeros((0, 2), np.uint64))
     engine = search.strategy.engine  # type: ignore[attr-defined]
-    sums, policies, evaluated = evaluate_job(
-        engine, Refusing(search.game), 1.0, search.context.root_state, job
-    )
-    assert (sums.tolist(), policies.counts.tolist(), evaluated) == ([3.0], [0], 0)
+    found = evaluate_job(engine, Refusing(search.game), 1.0, search.context.root_state, job)
+    assert found.sums is not None and found.policies is not None
+    assert (found.sums.tolist(), found.policies.counts.tolist(), found.playouts) == ([3.0], [0], 0)
 
 
 class Probable(Evaluator):

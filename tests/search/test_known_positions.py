@@ -22,7 +22,7 @@ from search.kernel.params import params_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import LeafStrategy, Setup
-from search.strategies.selection import KnownSelection, Selection
+from search.strategies.selection import Selection
 from search.summary import digest
 from search.worker import Worker
 from tests.games.common import JIT
@@ -63,7 +63,7 @@ def strategies(request: SearchRequest) -> tuple[LeafStrategy, LeafStrategy]:
     mover = int(search.game.calls.current_player(search.root_state))
     setup = Setup(context, engine, params_of(context), search.plan, tree, mover, legal)
     other = replace(setup, tree=engine.new_tree(len(tree.visits)))
-    return LeafStrategy(setup, Selection(setup)), LeafStrategy(other, KnownSelection(other))
+    return LeafStrategy(setup, Selection(setup, False)), LeafStrategy(other, Selection(other, True))
 
 
 def run(strategy: LeafStrategy, worker: Worker, without_positions: bool = False) -> list[tuple[Any, ...]]:
@@ -103,7 +103,6 @@ def test_with_one_leaf_in_flight_the_rules_are_asked_about_the_root_alone(plain_
         SearchRequest(plain_game, strategy="leaf", lanes=1, simulations=SIMULATIONS, batch=1)
     )
     run(without, Worker())
-    assert isinstance(without.selection, KnownSelection)
     assert without.selection.asked == 1
 
 
@@ -118,7 +117,6 @@ def test_what_workers_say_of_positions_is_a_cache(plain_game: str) -> None:
         patch.setattr(known, "MOST_BYTES", 0)
         patch.setattr(known, "FIRST_ENTRIES", 32)
         _, forgetful = strategies(request)
-        assert isinstance(forgetful.selection, KnownSelection)
         assert run(forgetful, worker) == expected
         assert forgetful.selection.asked > 0
 

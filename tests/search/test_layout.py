@@ -71,11 +71,10 @@ def grown(game_spec: str, wide: bool) -> Tree:
     game = games.load(game_spec)
     engine = engine_of(game, Features(hidden=game.hidden_information, wide=wide))
     request = SearchRequest(game=game_spec, exploration=0.35)
-    hidden = "ismcts" if game.hidden_information else ""
     tree = engine.new_tree(20_000)
     root_state = game.observation(game.initial_state(), 0)
     stream, work = new_stream(7), engine.new_workspace()
-    engine.simulate(tree, params_from(request, hidden, 1.0), root_state, 300, stream, work)
+    engine.simulate(tree, params_from(request, 1.0), root_state, 300, stream, work)
     return tree
 
 
@@ -115,7 +114,7 @@ def test_sums_go_beyond_32_bits(strategy: str) -> None:
     assert fold.tree.visits[ROOT] == 150
     many = fold.lone_root._replace(visits=np.array([2**31 - 1], dtype=np.int64))
     for _ in range(3):
-        merge(fold.tree, Statistics._make(column.copy() for column in many), np.zeros(1, dtype=np.int32))
+        merge(fold.tree, Statistics._make(column.copy() for column in many))
     assert fold.tree.visits[ROOT] == 150 + 3 * (2**31 - 1)
     again = open_search(request)
     again.strategy.restore(fold.state())

@@ -36,7 +36,7 @@ def learnt(game: Game, simulations: int, seed: int = 0) -> tuple[Workspace, list
     engine = engine_of(game, LEARNS)
     request = with_exploration(SearchRequest(game.spec, simulations=1, playout_policy="learnt"), game)
     work, tree = engine.new_workspace(), engine.new_tree(4 * simulations + 64)
-    params = params_from(request, "", 1.0)
+    params = params_from(request, 1.0)
     engine.simulate(tree, params, game.initial_state(), simulations, new_stream(seed), work)
     before = engine.lone_root()
     engine.look_back(tree, before, first_children_of(before.num_children), work)

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from games.compile.specialise import cached_njit
 from search.kernel.backup import proof_from_children
+from search.kernel.logarithms import TABLE, Table, natural_log
 from search.kernel.params import SearchParams
-from search.kernel.uct import (
-    INVERSE_SQRT,
-    LOG,
-    SQRT_LOG,
-    natural_log,
-)
 from search.tree.arena import (
     COMPLETE,
     DRAWN,
@@ -38,9 +33,9 @@ Child = tuple[int, int, int, int]
 
 
 @cached_njit
-def logarithm(n: int) -> float:
+def logarithm_of(table: Table, n: int) -> float:
     """`natural_log` for callers in Python."""
-    return natural_log(n)
+    return natural_log(table, n)
 
 
 @cached_njit
@@ -82,25 +77,25 @@ def documented_score(params: SearchParams, parent: Child, child: Child, player: 
 @given(st.one_of(st.integers(1, 10_000), st.integers(1, 2**40)))
 @settings(max_examples=500)
 def test_natural_log(n: int) -> None:
-    assert logarithm(n) == pytest.approx(math.log(n), rel=1e-9, abs=1e-9)
+    assert logarithm_of(TABLE, n) == pytest.approx(math.log(n), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4095, 4096, 4097, 8191, 8192, 16383, 16384, 2**31 - 1, 2**31, 2**32 + 1])
 def test_natural_log_where_the_table_ends(n: int) -> None:
-    assert logarithm(n) == pytest.approx(math.log(n), rel=1e-9, abs=1e-9)
+    assert logarithm_of(TABLE, n) == pytest.approx(math.log(n), rel=1e-9, abs=1e-9)
 
 
 def test_natural_log_rises() -> None:
-    values = [logarithm(n) for n in range(1, 40_000 if JIT else 20_000)]
+    values = [logarithm_of(TABLE, n) for n in range(1, 40_000 if JIT else 20_000)]
     assert all(low < high for low, high in pairwise(values))
 
 
-def test_tables() -> None:
-    counts = np.arange(1, len(LOG))
-    np.testing.assert_allclose(LOG[1:], np.log(counts), rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(SQRT_LOG[2:], np.sqrt(np.log(counts[1:])), rtol=1e-14)
-    assert 0.0 <= SQRT_LOG[1] < 1e-7
-    np.testing.assert_allclose(INVERSE_SQRT[1:], counts**-0.5, rtol=1e-15)
+def test_the_table() -> None:
+    inverse_roots, roots_of_logs, logs = TABLE.reshape(3, -1)
+    counts = np.arange(1, len(logs))
+    np.testing.assert_allclose(logs[1:], np.log(counts), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(roots_of_logs[1:], np.sqrt(np.log(counts)), rtol=1e-14)
+    np.testing.assert_allclose(inverse_roots[1:], counts**-0.5, rtol=1e-15)
 
 
 @st.composite

@@ -31,7 +31,7 @@ ALL_ROWS = 10**6
 
 
 def add(tree: Tree, added: Statistics) -> tuple[int, int]:
-    return merge(tree, added, np.zeros(len(added.visits), dtype=np.int32))
+    return merge(tree, added)
 
 
 def lane(spec: str, base: Statistics, simulations: int, seed: int) -> Statistics:

@@ -207,10 +207,10 @@ def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
         "gomoku", strategy="leaf", lanes=lanes, simulations=simulations, playouts_per_leaf=playouts
     )
     plan = plan_search(request, game)
-    assert plan.leaves == leaves
-    assert plan.size(0) <= leaves * plan.playouts_per_leaf
+    assert plan.job_size == leaves * plan.playouts_per_leaf
+    assert plan.size(0) <= plan.job_size
     seconds = simulations / game.nominal_simulations_per_s
-    assert plan_search(replace(request, simulations=None, seconds=seconds), game).leaves == leaves
+    assert plan_search(replace(request, simulations=None, seconds=seconds), game).job_size == plan.job_size
 
 
 @pytest.mark.parametrize(

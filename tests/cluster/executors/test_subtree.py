@@ -15,11 +15,12 @@ from cluster.executors.threads import ThreadsExecutor
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.kernel.subtrees import SIMULATIONS
+from search.kernel.turns import NEXT
 from search.packing.arrays import CorruptState
 from search.prepare import check_request, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.strategies.subtree import GrowingTree, SubtreeStrategy
+from search.strategies.subtree import GrowingTree, SubtreeStrategy, new_jobs
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster.command import Here
 from tests.cluster.searches import compiled_only, search_on
@@ -220,12 +221,12 @@ def test_what_is_postponed_is_in_no_tree_at_the_end() -> None:
     opened = open_search(request("gomoku:size=9", 16, simulations=30_000))
     strategy = opened.strategy
     assert isinstance(strategy, SubtreeStrategy)
-    shared = GrowingTree(strategy.setup, 1, 0, None)
+    shared = GrowingTree(strategy.setup, 1, new_jobs(strategy.setup))
     shared.begin_stretch()
     played = shared.take_turns(shared.goal(30_000), 0)
     assert strategy.tree.visits[ROOT] == 30_000
     # The last jobs of the 16 lanes find nothing left to begin; others found only nodes that were taken.
-    assert shared.next_job - played > 16 + 10
+    assert shared.jobs.marks[NEXT] - played > 16 + 10
     assert not shared.jobs.postponed.any()
     assert (shared.jobs.takes == -1).all()
     check_sums(nodes_of(strategy.tree))
