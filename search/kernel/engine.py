@@ -33,7 +33,7 @@ class Engine:
     plan_visits: Callable[..., None]
     grow_portions: Callable[..., int]
     select_leaves: Callable[..., int]
-    evaluate_leaves: Callable[..., None]
+    play_out_leaves: Callable[..., None]
     absorb_leaves: Callable[..., None]
     reach_leaves: Callable[..., None]
     play_flat: Callable[..., None]

@@ -5,7 +5,7 @@ branch by the constants in `search.kernel.params`. `search.kernel.wiring` makes 
 of one game and one algorithm, compiled when the game's rules are.
 
 One simulation of a sequential search is a start, descend, value_of_leaf, and the backup. Leaf parallelisation
-makes many descents first (`select_leaves`), has the leaves played out elsewhere (`evaluate_leaves`), and
+makes many descents first (`select_leaves`), has the leaves played out elsewhere (`play_out_leaves`), and
 backs the results up when they return (`absorb_leaves`).
 """
 
@@ -165,7 +165,7 @@ def select_leaves(
     return len(leaves.depths)
 
 
-def evaluate_leaves(
+def play_out_leaves(
     root_state: State,
     params: SearchParams,
     moves: npt.NDArray[np.uint16],
@@ -227,7 +227,7 @@ def absorb_leaves(
 ) -> None:
     """Generic: back the batch up; its visits are in flight no more. Tree and workspace are modified in place.
 
-    ``sums`` as `evaluate_leaves` writes them. A leaf that has been proven meanwhile counts with its proven
+    ``sums`` as `play_out_leaves` writes them. A leaf that has been proven meanwhile counts with its proven
     value.
     """
     for b in range(len(leaves.depths)):

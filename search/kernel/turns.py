@@ -24,7 +24,7 @@ from games.compile.rule_stubs import PLAYERS
 from games.jit import inner_njit
 from games.rng import GOLDEN, Stream, mix
 from games.rules import State
-from search.kernel.loop import absorb_leaves, evaluate_leaves, select_leaves
+from search.kernel.loop import absorb_leaves, play_out_leaves, select_leaves
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
@@ -122,7 +122,7 @@ class Ring(NamedTuple):
     rows: npt.NDArray[np.int64]
     """[lanes] number of leaves in each slot."""
     sums: npt.NDArray[np.float64]
-    """[lanes x rows of a slot x players] what playouts came to, as `evaluate_leaves` writes it."""
+    """[lanes x rows of a slot x players] what playouts came to, as `play_out_leaves` writes it."""
     playouts: npt.NDArray[np.int64]
     """[lanes + 1] number of playouts of each slot; of all results in the tree."""
     values: npt.NDArray[np.float64]
@@ -288,7 +288,7 @@ def take_turns(
         moves, depths, visits, draws = leaves.moves, leaves.depths, leaves.visits, leaves.draws
         work.best[VALUE] = -math.inf
         before = work.tally[PLAYOUTS]
-        evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, streams[1], work)
+        play_out_leaves(root_state, params, moves, depths, visits, draws, sums, streams[1], work)
         put_outlook(ring, slot, work.tally[PLAYOUTS] - before, stretch.lines, work)
         store(marks, READY + slot, 1)
         played += 1

@@ -56,7 +56,7 @@ INNER: Table = (
 )
 """Functions that only other ones call."""
 OUTER: Table = (
-    ("", (loop.simulate, loop.select_leaves, loop.evaluate_leaves, loop.absorb_leaves)),
+    ("", (loop.simulate, loop.select_leaves, loop.play_out_leaves, loop.absorb_leaves)),
     ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
     ("", (portions.plan_visits, portions.grow_portions)),
     ("LEARNT", (learning.look_back,)),

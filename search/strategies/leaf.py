@@ -94,7 +94,7 @@ class LeafRunner(Runner):
         moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
         params, root_state = params_of(context), context.root_state.copy()
         positions = positions_of(engine, root_state, moves, depths)[0] if engine.asks_workers else None
-        engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
+        engine.play_out_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
         if engine.game.num_players > 2:
             work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
         return JobResult(
