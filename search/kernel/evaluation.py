@@ -83,7 +83,7 @@ def evaluate_job(
     reached = reach(engine, root_state, job)
     if not len(reached.first):
         return outcome_of(reached, job, np.zeros(0), [])
-    answers = asked(evaluator, reached.states[reached.first])
+    answers = answer_of(evaluator, reached.states[reached.first])
     return _evaluated(evaluator, temperature, reached, job, answers)
 
 
@@ -100,7 +100,7 @@ async def await_job(
     states = reached.states[reached.first]
     async with places.held(len(states)):
         try:
-            with _told_in_one_line(evaluator):
+            with _errors_refused(evaluator):
                 answer: Any = await evaluator.evaluate(states)  # type: ignore[misc]
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -144,9 +144,9 @@ def outcome_of(
     return JobResult(job.index, job.simulations, sums=sums, playouts=evaluated, policies=policies)
 
 
-def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
+def answer_of(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
     """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
-    with _told_in_one_line(evaluator):
+    with _errors_refused(evaluator):
         answer: Any = evaluator.evaluate(states)
         if inspect.isawaitable(answer):
             answer = wait_for(answer)
@@ -154,7 +154,7 @@ def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Nu
 
 
 @contextmanager
-def _told_in_one_line(evaluator: Evaluator) -> Iterator[None]:
+def _errors_refused(evaluator: Evaluator) -> Iterator[None]:
     """Turn errors of ``evaluate`` into InvalidInput (field ``evaluator``)."""
     try:
         yield
@@ -165,7 +165,7 @@ def _told_in_one_line(evaluator: Evaluator) -> Iterator[None]:
 
 
 def _checked(evaluator: Evaluator, size: int, answer: Any) -> tuple[_Numbers, _Numbers]:
-    """The answer for ``size`` states as values and policies; raises InvalidInput as `asked` does."""
+    """The answer for ``size`` states as values and policies; raises InvalidInput as `answer_of` does."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         raise _refused(
             evaluator, f"evaluate(states) to return (values, policies), not {type(answer).__name__}"

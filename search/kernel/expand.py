@@ -69,7 +69,7 @@ def add_untried(
         move = best_untried(tree, node, work.state, work.moves, num_moves, stream)
     elif HIDDEN:
         index: Int = below(stream, num_moves)  # type: ignore[arg-type]
-        if _is_known_to_all(tree, params, node):
+        if _in_snapshot(tree, params, node):
             index = (num_moves * params.share + index) // params.num_shares
         move = np.int64(work.moves[index])  # type: ignore[assignment]
     else:
@@ -78,7 +78,7 @@ def add_untried(
 
 
 @inner_njit
-def _is_known_to_all(tree: Tree, params: SearchParams, node: Int) -> bool:
+def _in_snapshot(tree: Tree, params: SearchParams, node: Int) -> bool:
     """Whether the node was in the snapshot: one that this job made has nothing but its own visits."""
     if params.anticipated == 0:
         return False

@@ -142,7 +142,7 @@ def go_to_root(view: Known, state: Known, stream: Stream) -> None:
 
 
 @inner_njit
-def was_asked_for(state: Any) -> bool:
+def is_missing(state: Any) -> bool:
     """Whether the descent has ended at a position without an entry."""
     return state.counts[ASKED] != 0  # type: ignore[no-any-return]
 

@@ -44,7 +44,7 @@ from search.kernel.backup import (
     spread_proof,
     value_of_leaf,
 )
-from search.kernel.known import was_asked_for
+from search.kernel.known import is_missing
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.params import CHANCE_CODE, KNOWN, LEAF, PAIRED, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
@@ -158,7 +158,7 @@ def select_leaves(
             leaves.movers[b, d] = work.movers[d]
             if SCORED and d < depth:
                 leaves.scores[b, d] = work.scores[d]
-        if KNOWN and was_asked_for(work.state):
+        if KNOWN and is_missing(work.state):
             return b
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += leaves.visits[b]

@@ -231,7 +231,7 @@ def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
         "draws": np.concatenate([np.empty((0, 2), dtype=np.uint64), *(batch.draws for batch in batches)]),
     }
     for name, dtype in _paths_of(batches).items():
-        arrays[name] = joined((getattr(batch, name)[_taken(batch)] for batch in batches), dtype)
+        arrays[name] = joined((getattr(batch, name)[_in_paths(batch)] for batch in batches), dtype)
     return arrays
 
 
@@ -259,7 +259,7 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree, players
         batch.draws[:] = draws[leaf : leaf + size]
         steps = int(batch.depths.sum())
         for name, path in paths.items():
-            getattr(batch, name)[_taken(batch)] = path[step : step + steps]
+            getattr(batch, name)[_in_paths(batch)] = path[step : step + steps]
         leaf, step = leaf + size, step + steps
         _walk(batch, tree)
     in_flight = sum(int(batch.visits.sum()) for batch in batches)
@@ -272,10 +272,10 @@ def _paths_of(batches: Sequence[Leaves]) -> dict[str, type[Any]]:
     return paths | {"scores": np.float64} if scored else paths
 
 
-def _taken(batch: Leaves) -> npt.NDArray[np.bool_]:
+def _in_paths(batch: Leaves) -> npt.NDArray[np.bool_]:
     """[B, max_plies + 1] which entries of the batch belong to its paths."""
-    taken: npt.NDArray[np.bool_] = np.arange(batch.moves.shape[1]) < batch.depths[:, None]
-    return taken
+    within: npt.NDArray[np.bool_] = np.arange(batch.moves.shape[1]) < batch.depths[:, None]
+    return within
 
 
 def _walk(batch: Leaves, tree: Tree) -> None:

@@ -23,7 +23,7 @@ from games.game import Game
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
 from search.kernel.engine import Engine, engine_of
-from search.kernel.evaluation import asked, evaluate_job, reach
+from search.kernel.evaluation import answer_of, evaluate_job, reach
 from search.prepare import check_request
 from search.request import SearchRequest, features_of
 
@@ -54,7 +54,7 @@ class Batches:
         states = cycle([reach(engine, root, next(jobs)).states for _ in starts])
 
         def alone() -> int:
-            asked(evaluator, next(states))
+            answer_of(evaluator, next(states))
             return batch
 
         self.works = ((self.leaves, whole), (self.evaluations, alone))

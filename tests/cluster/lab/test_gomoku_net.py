@@ -10,7 +10,7 @@ import pytest
 import games
 from games.game import Game
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
-from search.kernel.evaluation import asked
+from search.kernel.evaluation import answer_of
 from tests.search.common import position
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +26,6 @@ def test_it_stops_a_four(size: int) -> None:
     game = games.load(f"gomoku:size={size}")
     evaluator = loaded(NET, game)
     stopped = position(game, "c3 g7 d3 h7 e3 b3 f3")
-    _, policies = asked(evaluator, stopped[None])
+    _, policies = answer_of(evaluator, stopped[None])
     legal = game.legal_moves(stopped)
     assert game.format_move(stopped, legal[int(np.argmax(policies[0, legal]))]) == "g3"
