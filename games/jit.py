@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.types import unliteral
 
 F = TypeVar("F", bound=Callable[..., Any])
 Int: TypeAlias = int | np.signedinteger[Any] | np.unsignedinteger[Any]
@@ -38,12 +39,24 @@ INNER_OPTIONS: dict[str, Any] = {**JIT_OPTIONS, "no_cpython_wrapper": True}
 """For functions that compiled code alone calls."""
 
 
-def njit(function: F) -> F:
-    """Compile a function of the rules, or a helper of one, on its first call.
+def jitted(function: F, **options: Any) -> F:
+    """`numba.njit` with these options; with NUMBA_DISABLE_JIT=1 the function is returned unchanged.
 
-    With NUMBA_DISABLE_JIT=1 the function is returned unchanged.
+    Arguments that are constants have the type of other numbers: Numba would compile the function once more
+    for each of them, to code that inlining makes anyway.
     """
-    return cast(F, numba.njit(**JIT_OPTIONS)(function))
+    made: Any = numba.njit(**options)(function)
+    if made is not function:
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template(
+            [unliteral(each) for each in args], {name: unliteral(each) for name, each in kws.items()}
+        )
+    return cast(F, made)
+
+
+def njit(function: F) -> F:
+    """Compile a function of the rules, or a helper of one, on its first call."""
+    return jitted(function, **JIT_OPTIONS)
 
 
 def inner_njit(function: F) -> F:
@@ -52,7 +65,7 @@ def inner_njit(function: F) -> F:
     It has no wrapper through which Python could call it: for a function that takes a whole tree the wrapper
     is most of what there is to compile. `games.compile.specialise.callable_from_python` makes one.
     """
-    return cast(F, numba.njit(**INNER_OPTIONS)(function))
+    return jitted(function, **INNER_OPTIONS)
 
 
 def make_cacheable(file: str) -> None:
