@@ -107,14 +107,14 @@ class Desk:
         self._coordinator.start()
         self._jobs += self._strategy.jobs.values()
 
-    def settle(self, results: Iterable[JobResult], goes_on: Callable[[], bool]) -> bool:
-        """Give results to the coordinator, and take the jobs that follow from them, while ``goes_on``.
+    def settle(self, results: Iterable[JobResult], may_go_on: Callable[[], bool]) -> bool:
+        """Give results to the coordinator, and take the jobs that follow from them, while ``may_go_on``.
 
         Where all leaves are finished games, jobs without end are complete at once. Returns whether nothing is
         left for the next call. Raises CorruptState if a restored answer is of other moves.
         """
         self._results += results
-        while (self._jobs or (self._results and not self._coordinator.finished)) and goes_on():
+        while (self._jobs or (self._results and not self._coordinator.finished)) and may_go_on():
             if not self._jobs:
                 self._jobs += self._coordinator.job_done(self._results.popleft())
                 continue

@@ -38,8 +38,8 @@ from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
 from search.strategies.base import Runner, Setup, expected_simulations
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
+from search.strategies.leaf_in_place import PAYS_JOB_S, PAYS_JOBS, SharedTree
 from search.strategies.selection import Selection
-from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
 
 IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
 """With one leaf a job as many visits are in flight as there are lanes. Longer jobs have no more than
