@@ -158,7 +158,7 @@ def test_one_player_plays_alone_with_chance_drawn_from_the_seed(paths: dict[str,
     assert len(drawn) == 2 and drawn[0] == drawn[1], "what was taken back comes again"
     assert any("quit leaves a problem of one player" in line for line in told)
     (record,) = read_records(told[-1].strip() + "\n\n")
-    assert (record.first, record.second, record.seats) == ("human", None, ("human",))
+    assert record.seats == ("human",)
     watched = converse(paths["walk"], side="none")
     assert "a score of" in " ".join(watched)
     with pytest.raises(KeyError):
@@ -188,7 +188,7 @@ def test_one_of_three_seats(paths: dict[str, str], tmp_path: Path) -> None:
 
 def test_records_have_the_players_of_their_game(paths: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "record.txt"
-    file.write_text(str(GameRecord("tictactoe", "a", None, ("a1",), efforts=())))
+    file.write_text(str(GameRecord("tictactoe", ("a",), ("a1",), efforts=())))
     told = converse("tictactoe", f"load {file}")
     assert any("a record of 2 players of tictactoe (it has 1)" in line for line in told)
 
@@ -230,7 +230,7 @@ def test_shares_of_wins_by_hand() -> None:
     context = MatchContext("share", None, ("a", "b"), 0, 0, seats=3)
     scores = [(2.0, 1.0, 1.0), (1.0, 1.0, 0.0), (3.0, 0.0, 2.0)]
     records = [
-        GameRecord("share", "x", "y", (), each[0], pair=1, leg=leg + 1, scores=each, others=("z",))
+        GameRecord("share", ("x", "y", "z"), (), each[0], pair=1, leg=leg + 1, scores=each)
         for leg, each in enumerate(scores)
     ]
     shares = Match(context, 3, played=records).shares()
