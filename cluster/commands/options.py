@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from cluster.system.terminal import Output
 from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cluster.front_door.placement import Placement
-    from cluster.launch import Output
 
 Parameter = inspect.Parameter
 _OPTION = "option"
@@ -126,19 +126,14 @@ NoColorOption = Annotated[
 ]
 
 
-def colour_wanted(no_color: bool) -> bool | None:
-    """False: no colour; None: colour if the terminal supports it."""
-    return False if no_color else None
-
-
 class Place:
-    """A group of options, named as `Placement.of` names them."""
+    """A group of options, named as the fields of `Placement`."""
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
         from cluster.front_door.placement import Placement
 
-        return Placement.of(**vars(self))
+        return Placement(**vars(self))
 
 
 @dataclass(frozen=True)
@@ -181,18 +176,19 @@ class GamePlace(Place):
 
 
 @dataclass(frozen=True)
-class OutputOptions:
+class OutputOptions(Output):
     """What a command shows."""
 
     progress: ProgressOption = True
-    json_output: JsonOption = False
+    json: JsonOption = False
     no_color: NoColorOption = False
 
-    def output(self) -> Output:
-        """The options, read."""
-        from cluster.launch import Output
 
-        return Output(self.json_output, self.progress, colour_wanted(self.no_color))
+@dataclass(frozen=True)
+class ResultOptions(OutputOptions):
+    """What a command without progress shows."""
+
+    progress: bool = field(default=False, init=False)
 
 
 class ShortHelp(TyperCommand):
@@ -255,6 +251,7 @@ def parameters_of(kind: Any) -> list[Parameter]:
     return [
         _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
         for each in fields(kind)
+        if each.init
     ]
 
 
