@@ -117,7 +117,7 @@ def show(
     legal_moves, outcomes = shown.legal_moves, shown.outcomes
     lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
-        lines.append(f"over      {shown.outcome_text}")
+        lines.append(f"over      {shown.game.outcome_text(shown.state)}")
     else:
         lines.append(f"to move   {shown.to_move}")
         if outcomes is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from cluster.system.terminal import Output
+from cluster.system.terminal import Output, results_alone
 from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -191,8 +191,15 @@ class ResultOptions(OutputOptions):
     progress: bool = field(default=False, init=False)
 
 
-class ShortHelp(TyperCommand):
-    """A command whose ``--help`` has only COMMON options if it has MANY; ``--help-all`` has all."""
+class Command(TyperCommand):
+    """A command whose results alone go to standard output.
+
+    Its ``--help`` has only COMMON options if it has MANY; ``--help-all`` has all.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        with results_alone():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args
