@@ -12,11 +12,11 @@ import games
 from cluster.matches.game import MatchContext, play_game
 from cluster.matches.match import Match
 from cluster.matches.record import GameRecord, read_records
-from cluster.play.loop import PlayLoop
-from cluster.play.play import Play, sides_of
+from cluster.play.play import Play
 from games.errors import InvalidInput
 from search.players import player_of
 from tests.cluster.command import Here
+from tests.cluster.play.test_play import Talk
 from tests.cluster.problems import PROBLEMS, write
 
 INLINE = ("--executor", "inline")
@@ -31,10 +31,7 @@ def paths(tmp_path: Path) -> dict[str, str]:
 
 def converse(path: str, *lines: str, side: str = "first", player: str = "random", seed: int = 0) -> list[str]:
     """What `banyan play` says while these lines are typed."""
-    game, told, left = games.load(path), list[str](), iter(lines)
-    play = Play(game, player_of(player, game), sides_of(game)[side], seed)
-    PlayLoop(play, player_of, lambda _: next(left, None), told.append, colour=False).run()
-    return told
+    return Talk(path, *lines, side=side, opponent=player_of(player, games.load(path)), seed=seed).told
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
