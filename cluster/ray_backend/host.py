@@ -276,5 +276,5 @@ def main() -> None:
     host.closing.set()
     ray.shutdown()
     _clear_up()
-    if address is None:
-        ray_folder.remove(folder)
+    if address is None and folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

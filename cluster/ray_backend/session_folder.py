@@ -45,18 +45,12 @@ def own(folder: Path) -> None:
         new.rename(folder / LOCK)
 
 
-def remove(folder: Path | None) -> None:
-    """Remove the folder after its Ray has ended; None: nothing to do."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def remove_of(pid: int, base: Path) -> None:
     """Remove the folder, below ``base``, of a Ray whose starting process ``pid`` has ended."""
     for folder in (base / "ray").glob(f"session_*_{pid}"):
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.getuid():
-                remove(folder)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_left(parent: Path) -> None:
@@ -65,4 +59,4 @@ def remove_left(parent: Path) -> None:
         with contextlib.suppress(OSError), lock.open("r+") as file:
             if lock.stat().st_uid == os.getuid():
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(lock.parent)
+                shutil.rmtree(lock.parent, ignore_errors=True)
