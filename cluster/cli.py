@@ -37,9 +37,9 @@ from cluster.commands import (
     tree,
     warm,
 )
-from cluster.commands.options import ShortHelp, with_groups
+from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
-from cluster.system.terminal import claim_stdout, results_alone
+from cluster.system.terminal import claim_stdout
 from search.options import knobs_of
 from search.request import SearchRequest
 
@@ -55,14 +55,6 @@ OPTION_OF = {
     **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
 """Option names of request fields whose option is not ``--field``."""
-
-
-class _Command(ShortHelp):
-    """A command whose results alone go to standard output."""
-
-    def invoke(self, ctx: Any) -> Any:
-        with results_alone():
-            return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -96,7 +88,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "serve": serve.serve,
 }
 for _name, _command in COMMANDS.items():
-    app.command(_name, cls=_Command, hidden=_name == "reference")(with_groups(_command))
+    app.command(_name, cls=Command, hidden=_name == "reference")(with_groups(_command))
 
 
 def main() -> None:

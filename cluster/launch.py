@@ -9,7 +9,6 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -30,6 +29,7 @@ from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.kept_folder import held
 from cluster.system.status_line import StatusLine
+from cluster.system.terminal import Output as Output
 from games.board import draw
 from games.compile.watch import keeping_notes
 from games.errors import counted
@@ -43,15 +43,6 @@ STARTING_LINE_S = 3.0
 UNIT_TIMEOUT_S = 3600.0
 """Time after which the worker of a unit counts as hung, if the user gives none."""
 BEFORE_ANY = "banyan: interrupted before anything was run"
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a command prints: JSON or text, progress, colour (None: if the terminal has it)."""
-
-    json: bool
-    progress: bool
-    colour: bool | None
 
 
 class Launch:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report
+from cluster.commands.options import OutputOptions, option, read_counts, report
 from search.options import NETWORK
 from search.request import MAX_BATCH
 
@@ -87,10 +87,10 @@ def benchmark(
         report=report if output.progress else lambda line: None,
     )
     rows = [row for bench in benches for row in bench.rows()]
-    if output.json_output:
+    if output.json:
         print_json(rows)
         return
-    console = stdout_console(colour_wanted(output.no_color))
+    console = stdout_console(output.colour)
     print_rates(console, rows, rival, measurement.seconds, measurement.repeats, measurement.seed)
 
 
@@ -114,7 +114,6 @@ def _measure_evaluators(
     _check(measurement)
     from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
-    from cluster.system.terminal import print_json, stdout_console
 
     measured = benchmark_evaluators(
         games,
@@ -125,17 +124,12 @@ def _measure_evaluators(
         seed=measurement.seed,
         report=report if output.progress else lambda line: None,
     )
-    if output.json_output:
-        print_json([row for bench in measured for row in bench.rows()])
-        return
-    console = stdout_console(colour_wanted(output.no_color))
-    for bench in measured:
-        console.print(bench.table())
     each = f"{measurement.repeats}, interleaved, {measurement.seconds:g} s each"
-    console.print(
+    output.show(
+        [row for bench in measured for row in bench.rows()],
+        *(bench.table() for bench in measured),
         f"median, lowest and highest of repeats ({each}); "
         f"different positions of random games, seed {measurement.seed}; {machine()}",
-        soft_wrap=True,
     )
 
 
@@ -144,12 +138,13 @@ def _check(measurement: Measurement) -> None:
 
     if not 0 < measurement.seconds <= 3600:
         raise InvalidInput("seconds", measurement.seconds, "a number above 0, at most 3600")
-    whole = [("repeats", [measurement.repeats], 1, 1000)]
-    whole.append(("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS))
-    whole.append(("cut", measurement.cut or [], 0, MAX_SIMULATIONS))
-    # As large as OpenSpiel takes it.
-    whole.append(("seed", [measurement.seed], 0, 2**31 - 1))
-    for name, values, least, most in whole:
+    for name, values, least, most in (
+        ("repeats", [measurement.repeats], 1, 1000),
+        ("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS),
+        ("cut", measurement.cut or [], 0, MAX_SIMULATIONS),
+        # As large as OpenSpiel takes it.
+        ("seed", [measurement.seed], 0, 2**31 - 1),
+    ):
         for value in values:
             if not least <= value <= most:
                 raise InvalidInput(name, value, f"a whole number from {least} to {most}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cluster.commands.options import GameArgument, JsonOption, NoColorOption, colour_wanted, option
+from cluster.commands.options import GameArgument, ResultOptions, option
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -20,8 +20,8 @@ def check(
     game: GameArgument,
     games: int = option(20, "N", "Random games to look at."),
     seed: int = option(0, "N", "Seed of all random numbers."),
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    output: ResultOptions,
 ) -> int:
     """Check that a game meets the contract: random games, perft, a playthrough, its speed.
 
@@ -36,25 +36,25 @@ def check(
     if games < 1:
         raise InvalidInput("games", games, "a whole number of at least 1")
     loaded = rules.load(game, tried=False)
-    if not json_output:
+    if not output.json:
         kind = "compiled" if is_compiled(loaded.rules) else "plain Python"
         limits = f"{counted(loaded.max_moves, 'move')} and {counted(loaded.max_plies, 'ply', 'plies')}"
         write(f"{loaded.spec}: {kind}, at most {limits}\n")
     found = look(loaded, games, seed)
     told = [] if found is None else [{"rule": found.rule, "text": found.text, "after": found.after}]
     answer: dict[str, Any] = {"game": loaded.spec, "findings": told}
-    if not json_output:
+    if not output.json:
         right = f"contract  {counted(games, 'random game')}: all that must hold does\n"
         write(right if found is None else f"1 thing to mend:\n  {found}")
     if found is None:
-        answer |= _shown(loaded, seed, None if json_output else colour_wanted(no_color), quiet=json_output)
-    if json_output:
+        answer |= _shown(loaded, seed, output)
+    if output.json:
         print_json(answer)
     return 0 if found is None else 2
 
 
-def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
-    """Perft, a playthrough, and the speed; printed unless quiet."""
+def _shown(game: Game, seed: int, output: ResultOptions) -> dict[str, Any]:
+    """Perft, a playthrough, and the speed; printed unless the output is JSON."""
     from cluster.lab.throughput.benchmark import sequential_rate
     from cluster.system.terminal import count, has_colour, rate, stdout_console, write
     from games.board import draw
@@ -62,7 +62,7 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
     counts = _perft(game, seed)
     texts, state, last = _playthrough(game, seed)
     speed = sequential_rate(game, SIMULATIONS)
-    if not quiet:
+    if not output.json:
         write("perft     depth  sequences")
         for depth, nodes in enumerate(counts, start=1):
             write(f"          {depth:>5}  {count(nodes)}")
@@ -70,7 +70,7 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
         ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
         write(f"\na random game, {ended}; length {len(texts)}:")
         write(f"  {' '.join(texts)}\n")
-        write(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
+        write(draw(game.board(state, last), colour=has_colour(stdout_console(output.colour))))
         write(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
     return {"perft": counts, "moves": texts, "simulations_per_s": round(speed, 1)}
 

@@ -78,7 +78,7 @@ def experiment(
 
     folder = DEFAULT_OUT if out is None else out
     if not tables:
-        print_list(folder, seed, output.output())
+        print_list(folder, seed, output)
         return 0
     request = ExperimentRequest(chosen(tables), scale, seed)
-    return run_experiments(request, place.placement(), output.output(), folder, report or [])
+    return run_experiments(request, place.placement(), output, folder, report or [])

@@ -16,9 +16,8 @@ from cluster.commands.options import (
     GameArgument,
     JsonOption,
     MovesOption,
-    NoColorOption,
     PositionOption,
-    colour_wanted,
+    ResultOptions,
     option,
 )
 
@@ -47,15 +46,15 @@ def list_games(
             metavar="GAME", help="Games to describe, or files; all known by name if none is given."
         ),
     ] = None,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    output: ResultOptions,
 ) -> None:
     """List games with their options, accepted values, and examples of moves."""
     from cluster.report.table import Column, Table, left, text
     from cluster.system.terminal import print_json, stdout_console
 
     rows = _described(wanted) if wanted else _describe_all()
-    if json_output:
+    if output.json:
         print_json(rows)
         return
     columns = (Column("game, moves", width=16), Column("players", width=10), Column("option", width=20))
@@ -71,7 +70,7 @@ def list_games(
         table.add(text(" ".join(row["example_moves"]), "dim"), "", *options[1])
         for further in options[2:]:
             table.add("", "", *further)
-    console = stdout_console(colour_wanted(no_color))
+    console = stdout_console(output.colour)
     console.width = min(console.width, WIDTH) if not console.is_terminal else console.width
     console.print(table)
     for line in HINTS:
@@ -96,8 +95,8 @@ def show(
         POSITION,
     ),
     legal: bool = option(False, None, "List the legal moves.", OUTPUT, "--legal"),
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    output: ResultOptions,
 ) -> None:
     """Draw a position and print its text."""
     from cluster.play.position import read_position
@@ -108,17 +107,17 @@ def show(
         shown = read_position(game, moves, position)
     else:
         shown, recorded = _recorded(game, record, number, ply, moves or position)
-    if json_output:
+    if output.json:
         print_json(shown.to_json())
         return
     from games.board import draw
     from games.errors import counted
 
-    console = stdout_console(colour_wanted(no_color))
+    console = stdout_console(output.colour)
     legal_moves, outcomes = shown.legal_moves, shown.outcomes
     lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
-        lines.append(f"over      {shown.outcome_text}")
+        lines.append(f"over      {shown.game.outcome_text(shown.state)}")
     else:
         lines.append(f"to move   {shown.to_move}")
         if outcomes is not None:

@@ -13,10 +13,8 @@ from cluster.commands.options import (
     OUTPUT,
     GameArgument,
     GamePlace,
-    JsonOption,
-    NoColorOption,
     OutputOptions,
-    colour_wanted,
+    ResultOptions,
     option,
     request_option,
 )
@@ -24,22 +22,16 @@ from cluster.commands.options import (
 MATCH = "Match"
 
 
-def list_players(json_output: JsonOption = False, no_color: NoColorOption = False) -> None:
+def list_players(output: ResultOptions) -> None:
     """List the players."""
     from cluster.report.table import Table, left, text
-    from cluster.system.terminal import print_json, stdout_console
     from search.players import describe, names
 
     rows = [{"name": name, "description": describe(name)} for name in names()]
-    if json_output:
-        print_json(rows)
-        return
     table = Table(left("player", "what it does"))
     for row in rows:
         table.add(text(row["name"], "strong"), row["description"])
-    console = stdout_console(colour_wanted(no_color))
-    console.print(table)
-    console.print("Options follow the name: name:key=value,key=value", markup=False, highlight=False)
+    output.show(rows, table, "Options follow the name: name:key=value,key=value")
 
 
 @dataclass(frozen=True)
@@ -92,4 +84,4 @@ def match(
     """
     from cluster.matches.launch import MatchRequest, run_match
 
-    return run_match(MatchRequest(game, a, b, **vars(asked)), place.placement(), output.output(), out)
+    return run_match(MatchRequest(game, a, b, **vars(asked)), place.placement(), output, out)

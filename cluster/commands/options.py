@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from cluster.system.terminal import Output, results_alone
 from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cluster.front_door.placement import Placement
-    from cluster.launch import Output
 
 Parameter = inspect.Parameter
 _OPTION = "option"
@@ -126,19 +126,14 @@ NoColorOption = Annotated[
 ]
 
 
-def colour_wanted(no_color: bool) -> bool | None:
-    """False: no colour; None: colour if the terminal supports it."""
-    return False if no_color else None
-
-
 class Place:
-    """A group of options, named as `Placement.of` names them."""
+    """A group of options, named as the fields of `Placement`."""
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
         from cluster.front_door.placement import Placement
 
-        return Placement.of(**vars(self))
+        return Placement(**vars(self))
 
 
 @dataclass(frozen=True)
@@ -181,22 +176,30 @@ class GamePlace(Place):
 
 
 @dataclass(frozen=True)
-class OutputOptions:
+class OutputOptions(Output):
     """What a command shows."""
 
     progress: ProgressOption = True
-    json_output: JsonOption = False
+    json: JsonOption = False
     no_color: NoColorOption = False
 
-    def output(self) -> Output:
-        """The options, read."""
-        from cluster.launch import Output
 
-        return Output(self.json_output, self.progress, colour_wanted(self.no_color))
+@dataclass(frozen=True)
+class ResultOptions(OutputOptions):
+    """What a command without progress shows."""
+
+    progress: bool = field(default=False, init=False)
 
 
-class ShortHelp(TyperCommand):
-    """A command whose ``--help`` has only COMMON options if it has MANY; ``--help-all`` has all."""
+class Command(TyperCommand):
+    """A command whose results alone go to standard output.
+
+    Its ``--help`` has only COMMON options if it has MANY; ``--help-all`` has all.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        with results_alone():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args
@@ -255,6 +258,7 @@ def parameters_of(kind: Any) -> list[Parameter]:
     return [
         _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
         for each in fields(kind)
+        if each.init
     ]
 
 

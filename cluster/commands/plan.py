@@ -42,4 +42,4 @@ def plan(
     """Play a problem of one player: search, act, observe, and go on in the same tree, to the end."""
     from cluster.planning.plan import PlanRequest, run_plan
 
-    return run_plan(PlanRequest(search, episodes, steps), place.placement(), output.output(), out)
+    return run_plan(PlanRequest(search, episodes, steps), place.placement(), output, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, colour_wanted, option
+from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, option
 
 INTERRUPTED = 130
 
@@ -63,7 +63,7 @@ def play(
     table = table_of(loaded, spec, side, seed, split_moves(moves), record, fleet)
     opening = None if opponent else opponent_line(spec, preset or STRONGEST, "--preset plain")
     try:
-        converse(table, opening, reader(), colour=colour_wanted(no_color))
+        converse(table, opening, reader(), colour=False if no_color else None)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

@@ -12,9 +12,7 @@ from cluster.commands.options import (
     OUTPUT,
     FormatOption,
     GameArgument,
-    JsonOption,
-    NoColorOption,
-    colour_wanted,
+    ResultOptions,
     option,
     read_counts,
     read_format,
@@ -87,11 +85,13 @@ class CostOptions:
 
 @dataclass(frozen=True)
 class FaultOptions:
-    """Simulated faults."""
+    """Simulated faults, in the fields of `FaultModel`."""
 
     failures_per_hour: float = option(0.0, "X", "Deaths of each worker per hour.", FAULTS)
-    restart: float = option(3.0, "S", "Seconds until a dead worker is replaced.", FAULTS)
-    stragglers: float = option(0.0, "X", "Share of jobs that take longer, from 0 to 1.", FAULTS)
+    restart_s: float = option(3.0, "S", "Seconds until a dead worker is replaced.", FAULTS, "--restart")
+    straggler_share: float = option(
+        0.0, "X", "Share of jobs that take longer, from 0 to 1.", FAULTS, "--stragglers"
+    )
     straggler_factor: float = option(10.0, "X", "How many times longer these jobs take.", FAULTS)
 
 
@@ -102,8 +102,8 @@ def predict(
     faults: FaultOptions,
     out: Path | None = option(None, "DIR", "Write predict.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    output: ResultOptions,
 ) -> None:
     """Simulate throughput and efficiency on 1 to 1,024 workers, with costs measured on this machine.
 
@@ -138,12 +138,7 @@ def predict(
         workers=counts,
         measured=[] if costs.measure == "none" else read_counts(costs.measure, "measure"),
         repeats=costs.repeats,
-        faults=FaultModel(
-            straggler_share=faults.stragglers,
-            straggler_factor=faults.straggler_factor,
-            failures_per_hour=faults.failures_per_hour,
-            restart_s=faults.restart,
-        ),
+        faults=FaultModel(**vars(faults)),
         costs_file=costs.costs,
         save_costs=costs.save_costs,
         seconds=seconds,
@@ -157,24 +152,14 @@ def predict(
     if out is not None:
         for path in write_prediction(found, out, drawn):
             report(f"wrote {path}")
-    _show(found, json_output, colour_wanted(no_color))
+    _show(found, output)
 
 
-def _show(found: Prediction, json_output: bool, colour: bool | None) -> None:
+def _show(found: Prediction, output: ResultOptions) -> None:
     """Print the prediction on standard output."""
     from cluster.lab.predict.launch import sentences, tables
-    from cluster.system.terminal import print_json, stdout_console
 
-    if json_output:
-        if found.warning:
-            report(f"warning: {found.warning}")
-        print_json(found.to_json())
-        return
-
-    console = stdout_console(colour)
-    for table in tables(found):
-        console.print(table)
-    for line in sentences(found):
-        console.print(line, highlight=False, soft_wrap=True)
-    if found.warning:
-        console.print(f"Warning: {found.warning}", soft_wrap=True)
+    if output.json and found.warning:
+        report(f"warning: {found.warning}")
+    doubts = [f"Warning: {found.warning}"] if found.warning else []
+    output.show(found.to_json(), *tables(found), *sentences(found), *doubts)

@@ -21,12 +21,12 @@ from cluster.commands.options import (
     suggest_one_lane,
     suggest_rival,
 )
+from cluster.system.terminal import Output
 from search.options import SEARCH
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
     from cluster.front_door.placement import Placement
-    from cluster.launch import Output
 
 
 def search(
@@ -54,29 +54,28 @@ def search(
     """Search a position for the best move, on one worker or many."""
     from cluster.executors.choose import on_this_machine
     from cluster.launch import run_search
-    from cluster.runtime.workers import AUTO
     from games.errors import InvalidInput
 
     request = _with_preset(request, preset, output)
     if server is not None:
-        status = _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
+        status = _search_at(server, token_file, request, place.placement(), output, checkpoint)
     elif token_file is not None:
         raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
     else:
         if checkpoint is None and checkpoint_every is not None:
             raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
         status = run_search(
-            request, place.placement(), output.output(), checkpoint=checkpoint, every_s=checkpoint_every
+            request, place.placement(), output, checkpoint=checkpoint, every_s=checkpoint_every
         )
     if status == 0:
-        suggest_best(request.game, preset, output.json_output)
+        suggest_best(request.game, preset, output.json)
         placed = place.placement()
         on_ray = server is None and placed.on_ray
         threads = None
         if server is None and not on_ray:
-            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
-        if not suggest_rival(request, threads, output.json_output):
-            suggest_one_lane(request, output.json_output)
+            threads = 1 if placed.executor == "inline" else on_this_machine(placed.range)
+        if not suggest_rival(request, threads, output.json):
+            suggest_one_lane(request, output.json)
         if on_ray:
             suggest_on_ray(request)
     return status
@@ -102,7 +101,7 @@ def resume(
     """
     from cluster.launch import resume_search
 
-    return resume_search(file, place.placement(), output.output(), checkpoint_every)
+    return resume_search(file, place.placement(), output, checkpoint_every)
 
 
 def _with_preset(request: SearchRequest, preset: str | None, output: OutputOptions) -> SearchRequest:
@@ -114,7 +113,7 @@ def _with_preset(request: SearchRequest, preset: str | None, output: OutputOptio
         return request
     game = games.load(request.game)
     found = with_preset(request, preset, game)
-    if not output.json_output:
+    if not output.json:
         shown = [f"{name}={getattr(found, name)}" for name in settings_of(preset, game)]
         print(f"preset {preset}: {', '.join(shown) or 'the defaults'}", file=sys.stderr)
     return found
@@ -135,10 +134,10 @@ def _search_at(
     from games.errors import InvalidInput
 
     for field, value in (
-        ("workers", None if place.workers == AUTO else place.workers),
+        ("workers", None if place.range == AUTO else place.range),
         ("worker_resources", None if place.resources == ONE_CPU else place.resources),
         ("address", place.address),
-        ("job_timeout", place.job_timeout_s),
+        ("job_timeout", place.job_timeout),
         ("metrics_port", place.metrics_port),
         ("checkpoint", checkpoint),
     ):

@@ -143,7 +143,7 @@ class PoolOptions(GamePlace):
 
         from cluster.front_door.placement import Placement
 
-        place = Placement.of(self.workers, self.executor, self.address, self.job_timeout)
+        place = Placement(self.workers, self.executor, self.address, self.job_timeout)
         notify = logging.getLogger("banyan.pool").warning
         return lambda queue: place.start(None, FIRST_JOB_S, queue=queue, standing=True, notify=notify)
 

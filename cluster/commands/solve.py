@@ -3,7 +3,6 @@
 # ruff: noqa: RUF009
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +14,8 @@ from cluster.commands.options import (
     MovesOption,
     OutputOptions,
     PositionOption,
-    colour_wanted,
     option,
+    report,
 )
 
 if TYPE_CHECKING:
@@ -91,13 +90,13 @@ def solve(
     player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
-    console = stderr_console(colour_wanted(output.no_color))
+    console = stderr_console(output.colour)
     with StatusLine(console, "solving ...", LINE_EVERY_S, enabled=output.progress) as line:
 
-        def report(done: int, found: int) -> None:
+        def progress(done: int, found: int) -> None:
             line.show(done + found, lambda: time.monotonic() - started, partial(_done, done, found))
 
-        solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
+        solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, progress)
     elapsed_s = time.monotonic() - started
     kind = drawing.draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
@@ -107,14 +106,14 @@ def solve(
         raise InvalidInput("draw", kind, accepted)
     figure = None if graph is None or kind is None else figure_of_solved(graph, kind, player)
     answer = _json(shown, solution, graph, elapsed_s)
-    if output.json_output:
+    if output.json:
         print_json(answer)
     else:
-        _print(shown, answer, colour_wanted(output.no_color))
+        _print(shown, answer, output.colour)
     if figure is not None and out is not None:
         write_figure(figure, out)
-        print(f"banyan: wrote {out}", file=sys.stderr)
-    elif figure is not None and not output.json_output:
+        report(f"wrote {out}")
+    elif figure is not None and not output.json:
         write("\n" + write_text(figure), end="")
 
 

@@ -17,11 +17,9 @@ from cluster.commands.options import (
     AddressOption,
     FormatOption,
     GameArgument,
-    JsonOption,
     MetricsHostOption,
     MetricsPortOption,
-    NoColorOption,
-    colour_wanted,
+    ResultOptions,
     option,
     read_counts,
     read_format,
@@ -92,8 +90,8 @@ def speedup(
     measurement: Measurement,
     out: Path | None = option(None, "DIR", "Write speedup.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    output: ResultOptions,
     metrics_port: MetricsPortOption = None,
     metrics_host: MetricsHostOption = "127.0.0.1",
 ) -> None:
@@ -132,8 +130,8 @@ def speedup(
 
             for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
-        _show(rows, json_output, colour_wanted(no_color))
-        suggest_best(game, measurement.preset, json_output)
+        _show(rows, output)
+        suggest_best(game, measurement.preset, output.json)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 
@@ -181,11 +179,7 @@ def _request(game: str, measurement: Measurement, strategies: Sequence[str], wor
         raise InvalidInput("repeats", measurement.repeats, "a whole number of at least 1")
     if measurement.seconds is not None and not 0 < measurement.seconds < float("inf"):
         raise InvalidInput("seconds", measurement.seconds, "seconds, more than 0")
-    if (
-        measurement.seconds is not None
-        and measurement.simulations is not None
-        and measurement.repeats is not None
-    ):
+    if None not in (measurement.seconds, measurement.simulations, measurement.repeats):
         raise InvalidInput("seconds", measurement.seconds, "nothing beside --simulations and --repeats")
     request = SearchRequest(
         game=loaded.spec,
@@ -206,25 +200,18 @@ def _request(game: str, measurement: Measurement, strategies: Sequence[str], wor
     return request
 
 
-def _show(rows: Sequence[Row], json_output: bool, colour: bool | None) -> None:
+def _show(rows: Sequence[Row], output: ResultOptions) -> None:
     """Print the rows on standard output, with warnings if they are in doubt."""
     from cluster.lab.throughput.speedup import warnings
-    from cluster.system.terminal import print_json, stdout_console
+    from cluster.lab.throughput.speedup_report import rows_json, tables
 
     doubts = warnings(rows)
-    if json_output:
-        from cluster.lab.throughput.speedup_report import rows_json
-
-        for doubt in doubts:
-            report(f"warning: {doubt}")
-        print_json(rows_json(rows))
-        return
-    from cluster.lab.throughput.speedup_report import tables
-
-    console = stdout_console(colour)
-    for table in tables(rows):
-        console.print(table)
+    for doubt in doubts if output.json else ():
+        report(f"warning: {doubt}")
     digests = ", ".join(dict.fromkeys(f"{row.strategy} {row.digest[:12]}" for row in rows))
-    console.print(f"Digests are equal for every number of workers: {digests}")
-    for doubt in doubts:
-        console.print(f"Warning: {doubt}", soft_wrap=True)
+    output.show(
+        rows_json(rows),
+        *tables(rows),
+        f"Digests are equal for every number of workers: {digests}",
+        *(f"Warning: {doubt}" for doubt in doubts),
+    )

@@ -164,9 +164,9 @@ def strength(
         **vars(judged),
     )
     picture = read_format(files.picture, files.out)
-    status = run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
+    status = run_strength(request, place.placement(), output, files.out, files.costs, picture)
     if status == 0:
-        suggest_best(game, searches.preset, output.json_output)
+        suggest_best(game, searches.preset, output.json)
     return status
 
 

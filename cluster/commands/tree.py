@@ -3,17 +3,16 @@
 # ruff: noqa: RUF009
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands.options import OutputOptions, SearchPlace, option
+from cluster.commands.options import OutputOptions, SearchPlace, option, report
+from cluster.system.terminal import Output
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
     from cluster.drawing.figures import Figure
-    from cluster.launch import Output
     from search.prepare import Search
     from search.result import SearchResult
     from search.tree.view import Extent, TopNode
@@ -61,7 +60,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
     if out is not None:
         format_of(out)
     if drawing.player is not None:
-        return _look_ahead(request, output.json_output, drawing.player, out)
+        return _look_ahead(request, output.json, drawing.player, out)
 
     def show(search: Search, result: SearchResult, output: Output) -> None:
         from cluster.drawing.figures import figure_of_search
@@ -77,7 +76,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
         if out is not None:
             _write(figure_of_search(search.game, top, result), out)
 
-    return run_search(request, place.placement(), output.output(), show)
+    return run_search(request, place.placement(), output, show)
 
 
 def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Path | None) -> int:
@@ -118,7 +117,7 @@ def _write(figure: Figure, out: Path) -> None:
     from cluster.drawing.writers import write_figure
 
     write_figure(figure, out)
-    print(f"banyan: wrote {out}", file=sys.stderr)
+    report(f"wrote {out}")
 
 
 def tree_lines(root: TopNode, name: str) -> list[str]:

@@ -10,7 +10,6 @@ import typer
 from cluster.commands.options import (
     NoColorOption,
     ProgressOption,
-    colour_wanted,
     option,
     read_strategies,
     report,
@@ -45,7 +44,7 @@ def warm(
     names = read_strategies(strategies, ALL_STRATEGIES)
     if everything == bool(wanted):
         raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
-    specs, console = wanted or built_in(), stderr_console(colour_wanted(no_color))
+    specs, console = wanted or built_in(), stderr_console(False if no_color else None)
     for spec in specs:
         games.load(spec)
     with (

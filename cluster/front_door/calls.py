@@ -117,7 +117,7 @@ def search(
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(search, options)
     request = request_of(game, moves, named | of_search)
-    return _run(request, Placement.of(workers, executor, address, **of_workers))
+    return _run(request, Placement(workers, executor, address, **of_workers))
 
 
 @with_options
@@ -148,7 +148,7 @@ def start(
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(start, options)
     request = request_of(game, moves, named | of_search, endless=True)
-    return _start(request, Placement.of(workers, executor, address, **of_workers))
+    return _start(request, Placement(workers, executor, address, **of_workers))
 
 
 def resume(
@@ -173,7 +173,7 @@ def resume(
     >>> banyan.resume(path).result().digest == whole.digest
     True
     """
-    placement = Placement.of(workers, executor, address, **split(resume, options)[1])
+    placement = Placement(workers, executor, address, **split(resume, options)[1])
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
@@ -284,7 +284,7 @@ def run(
     2000
     """
     refuse_endless(request)
-    return _run(request, Placement.of(workers, executor, address, **split(run, options)[1]))
+    return _run(request, Placement(workers, executor, address, **split(run, options)[1]))
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:

@@ -64,9 +64,6 @@ class SearchOptions(RequestOptions, WorkerOptions, total=False):
     """The keywords of `banyan.search`, `start` and `plan` beside their parameters."""
 
 
-WORKER_OPTIONS = tuple(WorkerOptions.__annotations__)
-
-
 def with_options(function: F) -> F:
     """The function, with the options of a search at the end of its docstring, for `help`."""
     told = [
@@ -105,7 +102,7 @@ def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[st
     for name, value in options.items():
         if name not in names:
             raise UnknownOption(name, value, names)
-    of_workers = {name: value for name, value in options.items() if name in WORKER_OPTIONS}
+    of_workers = {name: options[name] for name in WorkerOptions.__annotations__ if name in options}
     return {name: value for name, value in options.items() if name not in of_workers}, of_workers
 
 

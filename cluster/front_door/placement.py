@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened
@@ -16,7 +17,7 @@ from cluster.executors.handover import HandoverExecutor
 from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
-from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, parse_workers
+from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
 
 LOG = logging.getLogger("banyan")
@@ -25,36 +26,32 @@ LOG = logging.getLogger("banyan")
 
 @dataclass(frozen=True)
 class Placement:
-    """Where work runs and where its metrics are served. Nothing here changes its results."""
+    """Where work runs and where its metrics are served, as the command line says it; changes no results."""
 
-    executor: str
-    workers: Workers = AUTO
+    workers: int | str | None = None
+    executor: str = "auto"
     address: str | None = None
-    job_timeout_s: float | None = None
+    job_timeout: float | None = None
     """None: the default of the kind of work."""
-    resources: Resources = ONE_CPU
-    """What each worker reserves."""
+    gpus_per_worker: float | None = None
+    cpus_per_worker: float | None = None
+    worker_resources: str | None = None
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
 
-    @classmethod
-    def of(
-        cls,
-        workers: int | str | None,
-        executor: str,
-        address: str | None,
-        job_timeout: float | None = None,
-        gpus_per_worker: float | None = None,
-        cpus_per_worker: float | None = None,
-        worker_resources: str | None = None,
-        **metrics: Any,
-    ) -> Placement:
-        """The placement that options of these names describe; ``metrics``: port and host.
+    def __post_init__(self) -> None:
+        """Raises InvalidInput (workers, gpus_per_worker, cpus_per_worker, worker_resources)."""
+        _ = self.resources, self.range
 
-        Raises InvalidInput (workers, gpus_per_worker, cpus_per_worker, worker_resources).
-        """
-        resources = Resources.of(gpus_per_worker, cpus_per_worker, worker_resources)
-        return cls(executor, parse_workers(workers), address, job_timeout, resources, **metrics)
+    @cached_property
+    def range(self) -> Workers:
+        """How many workers there are."""
+        return parse_workers(self.workers)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """What each worker reserves."""
+        return Resources.of(self.gpus_per_worker, self.cpus_per_worker, self.worker_resources)
 
     @property
     def on_ray(self) -> bool:
@@ -74,9 +71,9 @@ class Placement:
         ``waiting`` is called with a text while workers of Ray start. ``timeout_s``: time limit of a job,
         unless the placement has one. Raises InvalidInput, or ConnectionError if Ray cannot be started.
         """
-        timeout_s = timeout_s if self.job_timeout_s is None else self.job_timeout_s
+        timeout_s = timeout_s if self.job_timeout is None else self.job_timeout
         options = {"resources": self.resources} | options
-        executor = make_executor(self.executor, self.workers, self.address, timeout_s, **options)
+        executor = make_executor(self.executor, self.range, self.address, timeout_s, **options)
         if isinstance(executor, RayExecutor):
             executor.waiting = waiting
         return executor

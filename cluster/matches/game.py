@@ -24,7 +24,7 @@ from cluster.matches.record import Effort, GameRecord
 from cluster.runtime.jobset import Unit, UnitWorker
 from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.game import CHANCE, FIRST, SECOND, Game, State
+from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.players import Choice, Player, Seen, player_of
 
@@ -169,9 +169,7 @@ def play_game(
         game.calls.play(state, move)
     return GameRecord(
         game=context.game,
-        first=seats[FIRST].spec,
-        second=seats[SECOND].spec,
-        others=tuple(player.spec for player in seats[2:]),
+        seats=tuple(player.spec for player in seats),
         moves=tuple(moves),
         result=float(game.calls.returns(state)),
         scores=game.scores(state) if len(seats) > 2 else None,

@@ -26,9 +26,10 @@ and so on, and ``scores`` has the return of each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import games
 from cluster.system.kept_folder import replace_text
@@ -37,7 +38,7 @@ from games.game import State
 from games.user_games import read_text
 
 NAME_WIDTH = 9
-_NUMBERED = re.compile(r"(cost|player) ([1-9][0-9]?)", re.ASCII)
+_COST_NAME = re.compile(r"cost ([1-9][0-9]?)", re.ASCII)
 _COST = re.compile(
     r"(\d+) moves, ([\d.e-]+) s, longest ([\d.e-]+) s, (\d+) simulations, (\d+) nodes", re.ASCII
 )
@@ -81,10 +82,8 @@ class GameRecord:
 
     game: str
     """The game's full spec."""
-    first: str
-    """The spec of the first player, or ``human``."""
-    second: str | None
-    """The spec of the second player, or ``human``; None in a game of one player."""
+    seats: tuple[str, ...]
+    """The specs of the players, or ``human``."""
     moves: tuple[str, ...]
     """All moves from the start, in the game's notation."""
     result: float | None = None
@@ -97,15 +96,8 @@ class GameRecord:
     opening: int = 0
     efforts: tuple[Effort, ...] = (Effort(), Effort())
     """The costs of each player."""
-    others: tuple[str, ...] = ()
-    """The specs of the players after the second, or ``human``."""
     scores: tuple[float, ...] | None = None
     """With three or more players, the return of each; None if the game is not over."""
-
-    @property
-    def seats(self) -> tuple[str, ...]:
-        """The specs of all players, or ``human``."""
-        return (self.first, *(() if self.second is None else (self.second,)), *self.others)
 
     def __str__(self) -> str:
         costs = [f"{f'cost {n}':<{NAME_WIDTH}}{effort}" for n, effort in enumerate(self.efforts, start=1)]
@@ -113,14 +105,14 @@ class GameRecord:
 
     def lines(self) -> list[str]:
         """The record without costs, which are not needed to read it."""
+        names = ("first", "second", *(f"player {n}" for n in range(3, 1 + len(self.seats))))
+        values = {"game": self.game, **dict(zip(names, self.seats, strict=False))}
+        values |= {name: getattr(self, name) for name in _READERS if name not in ("game", "first", "second")}
         lines = []
-        for name in _NAMES:
-            value = getattr(self, name)
+        for name, value in values.items():
             if value is not None:
-                text = " ".join(map(str, value)) if name in ("moves", "scores") else str(value)
+                text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
                 lines.append(f"{name:<{NAME_WIDTH}}{text}".rstrip())
-            if name == "second":
-                lines += [f"{f'player {n}':<{NAME_WIDTH}}{spec}" for n, spec in enumerate(self.others, 3)]
         return lines
 
     def start_state(self, game: games.Game) -> State:
@@ -128,8 +120,16 @@ class GameRecord:
         return game.initial_state() if self.start is None else game.parse_position(self.start)
 
 
-_NAMES = ("game", "first", "second", "seed", "pair", "leg", "start", "opening", "moves", "result", "scores")
-_WHOLE = ("seed", "pair", "leg", "opening")
+_READERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("game", "first", "second"), str),
+    **dict.fromkeys(("seed", "pair", "leg"), int),
+    "start": str,
+    "opening": int,
+    "moves": lambda text: tuple(text.split()),
+    "result": float,
+    "scores": lambda text: tuple(map(float, text.split())),
+}
+"""By the names of lines in their order, but for numbered ones: what reads the value."""
 
 
 def read_records(text: str, field: str = "record") -> list[GameRecord]:
@@ -159,37 +159,26 @@ def write_file(path: Path, records: Iterable[GameRecord]) -> None:
 
 
 def _read(block: str, field: str) -> GameRecord:
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     others: list[str] = []
     efforts: dict[int, Effort] = {}
     for line in block.strip("\n").splitlines():
         name, text = line[:NAME_WIDTH].strip(), line[NAME_WIDTH:].strip()
         try:
-            if (cost := _NUMBERED.fullmatch(name)) and cost[1] == "cost":
-                efforts[int(cost[2])] = _effort(text)
+            if cost := _COST_NAME.fullmatch(name):
+                efforts[int(cost[1])] = _effort(text)
             elif name == f"player {3 + len(others)}":
                 others.append(text)
-            elif name in _NAMES:
-                values[name] = _value(name, text)
             else:
-                raise ValueError(name)
-        except ValueError:
-            raise InvalidInput(field, line, "a line of a game's record: " + ", ".join(_NAMES)) from None
+                values[name] = _READERS[name](text)
+        except (ValueError, KeyError):
+            raise InvalidInput(field, line, "a line of a game's record: " + ", ".join(_READERS)) from None
     missing = [name for name in ("game", "first", "moves") if name not in values]
     if missing:
         raise InvalidInput(field, block.splitlines()[0], f"a record with the line {missing[0]!r}")
-    record = GameRecord(**{"second": None, **values}, others=tuple(others))  # type: ignore[arg-type]
-    return replace(record, efforts=tuple(efforts.get(n, Effort()) for n in range(1, 1 + len(record.seats))))
-
-
-def _value(name: str, text: str) -> object:
-    if name == "moves":
-        return tuple(text.split())
-    if name == "scores":
-        return tuple(map(float, text.split()))
-    if name == "result":
-        return float(text)
-    return int(text) if name in _WHOLE else text
+    seats = (*(values.pop(name) for name in ("first", "second") if name in values), *others)
+    costs = tuple(efforts.get(n, Effort()) for n in range(1, 1 + len(seats)))
+    return GameRecord(seats=seats, efforts=costs, **values)
 
 
 def _effort(text: str) -> Effort:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 from cluster.matches.record import Effort, GameRecord
@@ -116,47 +116,23 @@ class Standing(PlayedGames):
     def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
         """``scoring``: one of SCORINGS."""
         super().__init__(games, 2)
-        self._scoring = scoring
-
-    @cached_property
-    def all(self) -> Tally:
+        returns = {index: return_of_a(index, record) for index, record in self._games.items()}
+        self.all = Tally.of(returns.values())
         """A's wins, draws and losses in all games."""
-        return Tally.of(return_of_a(*item) for item in self._games.items())
-
-    @cached_property
-    def as_first(self) -> Tally:
+        self.as_first = Tally.of(value for index, value in returns.items() if index % 2 == 0)
         """A's wins, draws and losses as the first player."""
-        return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2 == 0)
-
-    @cached_property
-    def as_second(self) -> Tally:
+        self.as_second = Tally.of(value for index, value in returns.items() if index % 2)
         """A's wins, draws and losses as the second player."""
-        return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2)
-
-    @cached_property
-    def first_player(self) -> Tally:
+        self.first_player = Tally.of(-value if index % 2 else value for index, value in returns.items())
         """Wins, draws and losses of the first player, either A or B."""
-        return Tally.of(record.result or 0.0 for record in self._games.values())
-
-    @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
+        self.pairs = [(i, i + 1) for i in returns if i % 2 == 0 and i + 1 in returns]
         """The indices of the two games of each complete pair."""
-        return [(i, i + 1) for i in self._games if i % 2 == 0 and i + 1 in self._games]
-
-    @cached_property
-    def pair_scores(self) -> list[float]:
+        self.pair_scores = [score_of_pair(self._games, first, scoring) for first, _ in self.pairs]
         """A's score in each complete pair: 0, 1/4, 1/2, 3/4 or 1."""
-        return [score_of_pair(self._games, first, self._scoring) for first, _ in self.pairs]
-
-    @cached_property
-    def pair_returns(self) -> list[float]:
+        self.pair_returns = [returns[first] + returns[second] for first, second in self.pairs]
         """The sum of A's returns in each complete pair, in [-2, 2]."""
-        return [sum(return_of_a(i, self._games[i]) for i in pair) for pair in self.pairs]
-
-    @property
-    def pair_tally(self) -> Tally:
+        self.pair_tally = Tally.of(self.pair_returns)
         """Pairs won, drawn and lost by A, by the sum of both returns."""
-        return Tally.of(self.pair_returns)
 
     @property
     def has_margins(self) -> bool:
@@ -224,21 +200,18 @@ class Shares(PlayedGames):
     equally strong, A's share of wins is 1 / seats.
     """
 
-    @cached_property
-    def won(self) -> dict[int, float]:
+    def __init__(self, games: Mapping[int, GameRecord], seats: int) -> None:
+        super().__init__(games, seats)
+        self.won = {index: self._part(index) for index in self._games}
         """By index of the game: A's part of the win, 0 to 1."""
-        return {index: self._part(index) for index in self._games}
-
-    @cached_property
-    def pairs(self) -> list[float]:
+        pairs, of_seat = defaultdict[int, list[float]](list), [list[float]() for _ in range(seats)]
+        for index, part in self.won.items():
+            pairs[index // seats].append(part)
+            of_seat[index % seats].append(part)
+        self.pairs = [sum(parts) / seats for parts in pairs.values() if len(parts) == seats]
         """A's mean part of the wins in each complete pair."""
-        found = []
-        for first in range(0, max(self._games, default=-1) + 1, self.seats):
-            parts = [self.won.get(first + seat) for seat in range(self.seats)]
-            known = [part for part in parts if part is not None]
-            if len(known) == self.seats:
-                found.append(sum(known) / self.seats)
-        return found
+        self.by_seat = [(len(parts), sum(parts) / max(1, len(parts))) for parts in of_seat]
+        """For each seat: the number of games in which A had it, and A's share of wins in them."""
 
     @property
     def share(self) -> float:
@@ -250,16 +223,7 @@ class Shares(PlayedGames):
         """The 95 % confidence interval of `share`, from the variance of pairs."""
         return score_interval(self.pairs)
 
-    @cached_property
-    def by_seat(self) -> list[tuple[int, float]]:
-        """For each seat: the number of games in which A had it, and A's share of wins in them."""
-        found = []
-        for seat in range(self.seats):
-            parts = [part for index, part in self.won.items() if index % self.seats == seat]
-            found.append((len(parts), sum(parts) / max(1, len(parts))))
-        return found
-
-    @cached_property
+    @property
     def mean_scores(self) -> tuple[float, float]:
         """The mean scores at the end of A, and of B in a seat."""
         own, other = 0.0, 0.0

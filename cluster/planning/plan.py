@@ -196,7 +196,7 @@ def plan(
     request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
     made = make_plan(request)
     of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
-    place = Placement.of(workers, _executor_for(executor, address, episodes), address, **of_workers)
+    place = Placement(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:
         executed = place.start_quietly(
             Event(), make_worker=worker_of_units(place.executor, PlanWorker), in_flight=1

@@ -183,7 +183,7 @@ class PlayLoop:
         play = self.play
         if play.resigned is not None and not play.position.over:
             return f"{self._name(1 - play.resigned)} wins: {self._name(play.resigned)} resigned"
-        return play.position.outcome_text
+        return play.game.outcome_text(play.state)
 
     def _show(self) -> None:
         play = self.play

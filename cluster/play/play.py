@@ -76,10 +76,8 @@ class Play:
         self._given = record
         if record is None:
             text = start_text(game, dealt(game, seed_of(seed, PLAY_STREAM)))
-            names = [HUMAN if side in humans else opponent.spec for side in players]
-            second = names[SECOND] if len(names) > 1 else None
-            others = tuple(names[2:])
-            record = GameRecord(game.spec, names[FIRST], second, (), seed=seed, start=text, others=others)
+            seats = tuple(HUMAN if side in humans else opponent.spec for side in players)
+            record = GameRecord(game.spec, seats, (), seed=seed, start=text)
         self._record = replace(record, moves=(), result=None, scores=None)
         self._start = record.start_state(game)
         self._moves: list[str] = []
@@ -88,7 +86,7 @@ class Play:
         """Number of moves before the position shown."""
         self.state: State = self._start.copy()
         for move in record.moves:
-            self._play(move)
+            self.give(move)
         if record.result is not None and not self.over and game.is_two_player:
             self.resigned = FIRST if record.result < 0 else SECOND
 
@@ -177,14 +175,18 @@ class Play:
             raise InvalidInput("moves", move, "no further move: the game is over")
         self.game.parse_move(self.state, move)
         self.go_on()
-        self._play(move)
+        self.give(move)
 
     def give(self, move: str) -> None:
-        """Make a move that no person or player chose: the only legal one, or one given in advance.
+        """Make a move in the position shown, the last one: also one that no person or player chose.
 
         Raises InvalidInput (field ``moves``).
         """
-        self._play(move)
+        before = self.state.copy()
+        self._codes += self.game.play_text(self.state, [move])
+        # In the game's own notation, which may differ from the text that was typed.
+        self._moves.append(self.game.format_move(before, self._codes[-1]))
+        self.ply += 1
 
     def forced(self) -> str | None:
         """The move that is made without asking: the only legal one, or what chance brings; else None."""
@@ -202,7 +204,7 @@ class Play:
         mover, (choice, cpu_s) = self.mover, self.hint()
         self._efforts[mover] += Effort(1, cpu_s, cpu_s, choice.simulations, choice.nodes)
         self.thought = Thought(mover, self.game.format_move(self.state, choice.move), choice, cpu_s)
-        self._play(self.thought.move)
+        self.give(self.thought.move)
         return self.thought
 
     def hint(self) -> tuple[Choice, float]:
@@ -266,10 +268,3 @@ class Play:
     def _check_hidden(self, field: str) -> None:
         if self.game.hidden_information and self.result is None:
             raise InvalidInput(field, "", SEEN)
-
-    def _play(self, move: str) -> None:
-        before = self.state.copy()
-        self._codes += self.game.play_text(self.state, [move])
-        # In the game's own notation, which may differ from the text that was typed.
-        self._moves.append(self.game.format_move(before, self._codes[-1]))
-        self.ply += 1

@@ -57,11 +57,6 @@ class Position:
         """The legal moves in the game's notation."""
         return [self.game.format_move(self.state, move) for move in self.game.legal_moves(self.state)]
 
-    @property
-    def outcome_text(self) -> str:
-        """The outcome of the game as text."""
-        return self.game.outcome_text(self.state) if self.over else "not over"
-
     def to_json(self) -> dict[str, Any]:
         """Its text, who moves, and the outcome if the game is over.
 

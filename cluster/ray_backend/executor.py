@@ -87,24 +87,19 @@ class Elasticity:
         else:
             self._needed_since = max(self._needed_since, wanted)
         if now > self._needed_at_s + self._give_back_s:
-            self._give_back(self._needed_since)
+            needed = self._needed_since
+            self._slots.give_back(needed)
+            if self._asked > needed:
+                self.request(needed if needed > self._workers.least else 0)
             self._needed_at_s, self._needed_since = now, 0
         if wanted > max(cpus, self._asked):
+            self.request(wanted)
+
+    def request(self, wanted: int) -> None:
+        """Request so many workers; 0 withdraws the request, and the autoscaler removes idle machines."""
+        if wanted != self._asked:
             self._asked = wanted
             self._ask(wanted)
-
-    def _give_back(self, wanted: int) -> None:
-        """End workers, and reduce the request, down to ``wanted``."""
-        self._slots.give_back(wanted)
-        if self._asked > wanted:
-            self._asked = wanted if wanted > self._workers.least else 0
-            self._ask(self._asked)
-
-    def withdraw(self) -> None:
-        """Withdraw the request; the autoscaler removes machines that stay idle."""
-        if self._asked:
-            self._asked = 0
-            self._ask(0)
 
 
 CHECK_S = 0.05
@@ -262,20 +257,17 @@ class RayExecutor:
         self.dispatcher.drop()
         self._crew.running = 0
         if self._elasticity is not None:
-            self._elasticity.withdraw()
+            self._elasticity.request(0)
 
     def close(self) -> None:
         """End all workers, and Ray if it is embedded."""
         self._crew.use(len(self._crew.all))
-        late = [slot for slot in self._crew.used if slot.process is not None and not slot.process.idle]
-        for slot in late:
-            # A busy process may hang, so it is killed; an idle one ends with its actor.
-            self._kill(slot.process)  # type: ignore[arg-type]
-        self.drop()
         for slot in self._crew.used:
-            if slot.process is not None:
-                self._ray.kill(slot.process.actor, 0, "")
+            if (process := slot.process) is not None:
+                # A busy process may hang, so it is killed; an idle one ends with its actor.
+                self._ray.kill(process.actor, 0 if process.idle else process.pid, process.node_id)
                 slot.empty(WorkerState.ENDED, "with the executor")
+        self.drop()
         for process, _ in self._crew.retired:
             self._kill(process)
         self._crew.retired.clear()

@@ -10,7 +10,7 @@ Messages on the connection are tuples. To this process, first the arguments of `
     ("put", key, bytes)                             keep an argument of several calls
     ("drop", key)                                   forget it
     ("start", actor, options, make_worker, gives_way)
-    ("call", call, actor, method, arguments)        an argument may be a `Part`
+    ("call", call, actor, method, arguments, keys)  the last arguments were put by these keys
     ("kill", actor, pid, node)                      the process too, which may be stopped
     ("ask", question)                               "machines", "available" or "held"
     ("want", bundles)                               request resources from the cluster's autoscaler
@@ -42,7 +42,7 @@ from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from cluster.ray_backend import session_folder as ray_folder
-from cluster.ray_backend.process import MARK, Part, pack_answer
+from cluster.ray_backend.process import MARK, pack_answer
 from cluster.system.processes import kill, marked
 
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -123,24 +123,23 @@ class _Host:
         actor = ray.remote(**options, max_restarts=0, max_task_retries=0)(kind)
         self._actors[number] = actor.remote(make_worker, gives_way)
 
-    def _call(self, call: int, number: int, method: str, arguments: tuple[Any, ...]) -> None:
+    def _call(self, call: int, number: int, method: str, arguments: list[Any], keys: list[int]) -> None:
         actor = self._actors.get(number)
         if actor is None:
             self.send("lost", call, "it was ended")
             return
         try:
-            sent = [self._argument(each) if isinstance(each, Part) else each for each in arguments]
-            reference = actor.call.remote(method, *sent)
+            reference = actor.call.remote(method, *arguments, *map(self._put_before, keys))
         except ray.exceptions.RayError as error:
             self.send("lost", call, reason_of(error, self.logs))
             return
         self._calls[call] = reference
         reference.future().add_done_callback(lambda done: self._done(call, done))
 
-    def _argument(self, part: Part) -> Any:
-        if part.key not in self._stored:
-            self._stored[part.key] = ray.put(self._parts[part.key])
-        return self._stored[part.key]
+    def _put_before(self, key: int) -> Any:
+        if key not in self._stored:
+            self._stored[key] = ray.put(self._parts[key])
+        return self._stored[key]
 
     def _done(self, call: int, answer: Future[Any]) -> None:
         """Send the answer of a call; runs in a thread of Ray."""
@@ -270,12 +269,12 @@ def main() -> None:
         if address is None:
             threading.Thread(target=_watch, args=(host,), name="watch", daemon=True).start()
         facts = {question: host.answer(question) for question in ("machines", "available")}
-        host.send("joined", facts | {"folder": str(folder), "node": ray.get_runtime_context().get_node_id()})
+        host.send("joined", facts | {"node": ray.get_runtime_context().get_node_id()})
         host.serve()
     except Exception as error:
         host.send("refused", reason_of(error))
     host.closing.set()
     ray.shutdown()
     _clear_up()
-    if address is None:
-        ray_folder.remove(folder)
+    if address is None and folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

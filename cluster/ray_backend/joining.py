@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 from cluster.ray_backend.process import RayProcess, TokenRefused
@@ -136,9 +137,8 @@ class Revival:
         self._connect = connect
         self._address = address
         self._notify = notify or (lambda line: None)
-        self._thread: threading.Thread | None = None
-        self._found: RayProcess | None = None
-        self._error: str | None = None
+        self._found: Future[RayProcess] | None = None
+        """The next connection; None while none is sought."""
         self._closed = threading.Event()
         self._endings = 0
         """How often Ray has ended since the last finished job."""
@@ -146,7 +146,7 @@ class Revival:
     @property
     def active(self) -> bool:
         """Whether Ray has ended and is not back yet."""
-        return self._thread is not None
+        return self._found is not None
 
     def begin(self, reason: str, jobs: int, answered_s: float) -> None:
         """Note that Ray has ended, with ``jobs`` jobs on workers, and when it has answered last (by
@@ -158,55 +158,50 @@ class Revival:
         verb = "started" if self._address is None else "joined"
         again = f"it is {verb} again, to run {counted(jobs, 'job')} once more"
         self._notify(f"{where} has ended ({reason}); {again}")
-        self._error = None
-        self._thread = threading.Thread(
-            target=self._run, args=(reason, answered_s), name="revival", daemon=True
-        )
-        self._thread.start()
+        self._found = Future()
+        arguments = (self._found, reason, answered_s)
+        threading.Thread(target=self._run, args=arguments, name="revival", daemon=True).start()
 
     def poll(self, timeout_s: float) -> RayProcess | None:
         """Return the new connection once; None while there is none. Raises ConnectionError on final
         failure."""
-        assert self._thread is not None
-        self._thread.join(timeout_s)
-        if self._thread.is_alive():
+        assert self._found is not None
+        if not wait([self._found], timeout_s).done:
             return None
-        self._thread = None
-        if self._found is None:
-            raise ConnectionError(self._error)
         found, self._found = self._found, None
+        process = found.result()
         self._notify("Ray is there again")
-        return found
+        return process
 
     def worked(self) -> None:
         """Note that a job was finished."""
         self._endings = 0
 
     def close(self) -> None:
-        """Stop reconnecting; a connection that is made nevertheless is closed by its thread."""
+        """Stop reconnecting; a connection that is made nevertheless is closed, if need be by its thread."""
         self._closed.set()
         if self._found is not None:
-            self._found.close()
-            self._found = None
+            self._found.add_done_callback(_close)
 
-    def _run(self, reason: str, answered_s: float) -> None:
+    def _run(self, found: Future[RayProcess], reason: str, answered_s: float) -> None:
         until_s = answered_s + GONE_S
         tries = 0
         while not self._closed.is_set():
             tries += 1
             try:
-                found = self._connect()
-            except (ConnectionError, NotJoined) as error:
+                found.set_result(self._connect())
+                return
+            except Exception as error:
                 last = error.reason if isinstance(error, NotJoined) else str(error)
                 done = time.monotonic() > until_s if self._address else tries == TRIES
                 if done:
                     where = "the local Ray" if self._address is None else f"the cluster at {self._address}"
-                    self._error = f"{where} is gone ({reason}), and did not come back ({last})"
+                    gone = f"{where} is gone ({reason}), and did not come back ({last})"
+                    found.set_exception(ConnectionError(gone))
                     return
                 self._closed.wait(PAUSE_S)
-                continue
-            self._found = found
-            if self._closed.is_set():
-                with contextlib.suppress(OSError):
-                    found.close()
-            return
+
+
+def _close(found: Future[RayProcess]) -> None:
+    with contextlib.suppress(OSError):
+        found.result().close()

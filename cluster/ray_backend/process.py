@@ -19,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
@@ -45,13 +44,6 @@ class TokenRefused(Exception):
 
 class Remote(Exception):
     """An exception in a worker whose type is not known in this process."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A reference, in a message to the host process, to an argument that was put before."""
-
-    key: int
 
 
 class Handle:
@@ -132,8 +124,6 @@ class RayProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="banyan-"))
         """Working folder of the process, with its log; otherwise empty, so that no user files are
         imported."""
-        self.session: Path | None = None
-        """The folder of Ray's own logs; None until it is known."""
         self.node = ""
         """Ray's id of this machine; empty until it is known."""
         self.answered_s = time.monotonic()
@@ -198,7 +188,7 @@ class RayProcess:
         except BaseException:
             self.kill_now()
             raise
-        self.session, self.node = Path(facts.pop("folder")), facts.pop("node")
+        self.node = facts.pop("node")
         self._latest |= facts
         return self
 
@@ -223,13 +213,14 @@ class RayProcess:
     def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of `WorkerProcess` in an actor. The future gets the answer, WorkerLost or RayEnded.
 
-        What a `Handle` among the arguments stands for comes from the object store.
+        What a `Handle` stands for, among the last arguments, comes from the object store.
         """
         call = next(self._numbers)
         answer: Future[bytes] = Future()
         self._calls[call] = answer
-        sent = tuple(Part(each.key) if isinstance(each, Handle) else each for each in arguments)
-        self._send("call", call, actor, method, sent)
+        plain = [each for each in arguments if not isinstance(each, Handle)]
+        keys = [each.key for each in arguments if isinstance(each, Handle)]
+        self._send("call", call, actor, method, plain, keys)
         if self.ended.is_set():
             self._fail_calls()
         return answer
@@ -276,7 +267,6 @@ class RayProcess:
         self.ended.wait(1.0)
         self._connection.close()
         if self._base is not None:
-            ray_folder.remove(self.session)
             ray_folder.remove_of(self._process.pid, self._base)
         shutil.rmtree(self.folder, ignore_errors=True)
         # Some processes end a moment after the kill.

@@ -1,23 +1,23 @@
 """The session folder of an embedded Ray (some 100 KB of logs): where it is made, and its removal.
 
 The folder of a killed process remains, until the next process that starts a Ray removes it. Only folders that
-contain our note are removed: other Rays may still be running.
+contain our lock file are removed, and only if no process holds the lock: other Rays may still be running.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
 import tempfile
 from pathlib import Path
 
-NOTE = "banyan-owner"
-"""Name of the note in the folder: it identifies the process that started Ray."""
+LOCK = "banyan-lock"
+"""Name of the file in the folder that the process that started Ray keeps locked."""
 MOST_BYTES = 30
 """Longest path of the folder that contains Ray's. Sockets, whose paths have 71 more, may have 107."""
-_SELF = Path("/proc/self")
 
 
 def base() -> Path:
@@ -37,15 +37,12 @@ def base() -> Path:
 
 
 def own(folder: Path) -> None:
-    """Write the note of this process into the folder."""
+    """Lock the folder for as long as this process lives."""
+    new = folder / f"{LOCK}.new"
     with contextlib.suppress(OSError):
-        (folder / NOTE).write_text(_who(os.getpid()))
-
-
-def remove(folder: Path | None) -> None:
-    """Remove the folder after its Ray has ended; None: nothing to do."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Under its own name it is always locked.
+        fcntl.flock(os.open(new, os.O_CREAT | os.O_RDWR, 0o600), fcntl.LOCK_EX)
+        new.rename(folder / LOCK)
 
 
 def remove_of(pid: int, base: Path) -> None:
@@ -53,32 +50,13 @@ def remove_of(pid: int, base: Path) -> None:
     for folder in (base / "ray").glob(f"session_*_{pid}"):
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.getuid():
-                remove(folder)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_left(parent: Path) -> None:
     """Remove the folders in ``parent`` whose processes have ended."""
-    for note in parent.glob(f"session_*/{NOTE}"):
-        with contextlib.suppress(OSError, ValueError):
-            pid, _, place = note.read_text().split()
-            # Processes of other users may be invisible, and process ids differ between containers.
-            ours = note.stat().st_uid == os.getuid() and place == _place()
-            if ours and note.read_text() != _who(int(pid)):
-                remove(note.parent)
-
-
-def _who(pid: int) -> str:
-    """An identification of a process, unique over time; empty if it has ended. OSError: it is invisible."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    return f"{pid} {fields[19]} {_place()}"
-
-
-def _place() -> str:
-    """Identifies the machine and container in which process ids are valid."""
-    try:
-        return os.readlink(_SELF / "ns/pid") + Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
+    for lock in parent.glob(f"session_*/{LOCK}"):
+        with contextlib.suppress(OSError), lock.open("r+") as file:
+            if lock.stat().st_uid == os.getuid():
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent, ignore_errors=True)

@@ -82,7 +82,7 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
         "position": game.format_seen(state),
         "player": None if shown.over else shown.player,
         "cells": _cells(game, shown),
-        "outcome": shown.outcome_text if shown.over else None,
+        "outcome": shown.game.outcome_text(shown.state) if shown.over else None,
         "board": asdict(board),
         "secret": None if secret is None else asdict(secret),
         "chances": _chances(shown, board, body.draws),

@@ -78,18 +78,20 @@ class Interruption:
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         self.signalled = False
-        self.closing = False
-        self.postponed = False
+        self._closing = False
+        self._postponed = False
         self._search: Cancellable | None = None
         self._before = {number: signal.getsignal(number) for number in (*_SIGNALS, _AGAIN)}
-        self._guard = _Guard(self, patience_s)
+        self._patience_s = patience_s
+        self._guarded = False
 
     def install(self) -> None:
         """Install the signal handlers. Call it again after Ray has started, which replaces SIGTERM's."""
         for number in _SIGNALS:
             signal.signal(number, self._handle)
         signal.signal(_AGAIN, self._raise)
-        self._guard.start()
+        if not self._guarded:
+            self._guard()
 
     def watch(self, search: Cancellable) -> None:
         """Let the first signal cancel ``search``; before this call it raises KeyboardInterrupt."""
@@ -102,18 +104,16 @@ class Interruption:
         """Note that all results have been shown and only executors are being closed."""
         with suppress(BrokenPipeError):
             results().flush()
-        self.closing = True
+        self._closing = True
 
     def uninstall(self) -> None:
         """Restore the earlier signal handlers."""
-        self._guard.stop()
+        if self._guarded:
+            self._guarded = False
+            signal.set_wakeup_fd(self._before_fd, warn_on_full_buffer=False)
+            os.close(self._quit)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-
-    @property
-    def noted(self) -> bool:
-        """Whether the first signal has reached Python, and the watched search has noted it."""
-        return self.signalled and self._search is not None and self._search.cancel_noted
 
     @property
     def unheard(self) -> bool:
@@ -124,10 +124,6 @@ class Interruption:
         """
         return self.signalled and self._search is None
 
-    def takes(self, number: int) -> bool:
-        """Whether the handler of signal ``number`` is still the one installed here."""
-        return number in _SIGNALS and signal.getsignal(number) == self._handle
-
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signalled:
             self.leave()
@@ -137,8 +133,8 @@ class Interruption:
         self._raise(number, frame)
 
     def _raise(self, _number: int, frame: FrameType | None) -> None:
-        self.postponed = _discards(frame)
-        if self.postponed:
+        self._postponed = _discards(frame)
+        if self._postponed:
             return
         if self._search is None:
             raise KeyboardInterrupt
@@ -158,6 +154,53 @@ class Interruption:
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)
         os._exit(INTERRUPTED)
 
+    def _guard(self) -> None:
+        """Start the thread that ends the process when a signal arrives and the main thread does not react.
+
+        The C signal handler, which runs at once in any state of Python, writes the signal's number into a
+        pipe that the thread reads.
+        """
+        self._guarded = True
+        signals, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        self._before_fd = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        # Closing this pipe ends the thread.
+        quit_end, self._quit = os.pipe()
+        threading.Thread(target=self._listen, args=(signals, quit_end, write_end), daemon=True).start()
+
+    def _listen(self, signals: int, quit_end: int, write_end: int) -> None:
+        poll = select.poll()
+        for end in (signals, quit_end):
+            poll.register(end, select.POLLIN)
+        heard, until_s = 0, 0.0
+        while quit_end not in (ready := dict(poll.poll(1000 * LOOK_EVERY_S if heard else None))):
+            number = os.read(signals, 1)[0] if signals in ready else 0
+            # Another handler may have been installed meanwhile.
+            if number in _SIGNALS and signal.getsignal(number) == self._handle:
+                heard += 1
+                until_s = time.monotonic() + self._patience_s
+            elif self._postponed:
+                _thread.interrupt_main(_AGAIN)
+            elif heard and time.monotonic() > until_s:
+                self._look(heard)
+        for end in (signals, write_end, quit_end):
+            os.close(end)
+
+    def _look(self, heard: int) -> None:
+        """End the process after the patience has run out, unless the search is ending by itself."""
+        noted = self.signalled and self._search is not None and self._search.cancel_noted
+        # A second signal exits at once, if Python can handle it.
+        if heard > 1 or not noted:
+            self._end("ended without a result")
+        if self._closing:
+            self._end("ended what still ran")
+
+    def _end(self, how: str) -> NoReturn:
+        # Not through sys.stderr, whose lock the main thread may hold.
+        line = f"banyan: interrupted; after {self._patience_s:g} s {how}\n"
+        os.write(2, line.encode())
+        self.leave()
+
 
 def _discards(frame: FrameType | None) -> bool:
     """Whether an exception would be discarded: by a finalizer, or by a callback of the compiler (a crash)."""
@@ -166,65 +209,3 @@ def _discards(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-class _Guard:
-    """The thread that ends the process when a signal arrives and the main thread does not react.
-
-    The C signal handler, which runs at once in any state of Python, writes the signal's number into a pipe
-    that the thread reads.
-    """
-
-    def __init__(self, interruption: Interruption, patience_s: float) -> None:
-        self._interruption = interruption
-        self._patience_s = patience_s
-        self._running = False
-
-    def start(self) -> None:
-        """Start the thread, unless it is running."""
-        if self._running:
-            return
-        self._running = True
-        self._signals, write_end = os.pipe()
-        os.set_blocking(write_end, False)
-        self._before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-        # Closing this pipe ends the thread.
-        quit_end, self._quit = os.pipe()
-        threading.Thread(target=self._listen, args=(quit_end, write_end), daemon=True).start()
-
-    def stop(self) -> None:
-        """Stop the thread."""
-        if self._running:
-            self._running = False
-            signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
-            os.close(self._quit)
-
-    def _listen(self, quit_end: int, write_end: int) -> None:
-        poll = select.poll()
-        for end in (self._signals, quit_end):
-            poll.register(end, select.POLLIN)
-        heard, until_s = 0, 0.0
-        while quit_end not in (ready := dict(poll.poll(1000 * LOOK_EVERY_S if heard else None))):
-            if self._signals in ready and self._interruption.takes(os.read(self._signals, 1)[0]):
-                heard += 1
-                until_s = time.monotonic() + self._patience_s
-            elif self._interruption.postponed:
-                _thread.interrupt_main(_AGAIN)
-            elif heard and time.monotonic() > until_s:
-                self._look(heard)
-        for end in (self._signals, write_end, quit_end):
-            os.close(end)
-
-    def _look(self, heard: int) -> None:
-        """End the process after the patience has run out, unless the search is ending by itself."""
-        # A second signal exits at once, if Python can handle it.
-        if heard > 1 or not self._interruption.noted:
-            self._end("ended without a result")
-        if self._interruption.closing:
-            self._end("ended what still ran")
-
-    def _end(self, how: str) -> NoReturn:
-        # Not through sys.stderr, whose lock the main thread may hold.
-        line = f"banyan: interrupted; after {self._patience_s:g} s {how}\n"
-        os.write(2, line.encode())
-        self._interruption.leave()

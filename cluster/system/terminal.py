@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -24,6 +25,29 @@ NAME_WIDTH = 13
 """Width in columns of the names of facts."""
 
 _results: TextIO | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command prints: progress, JSON or text, colour."""
+
+    progress: bool = True
+    json: bool = False
+    no_color: bool = False
+
+    @property
+    def colour(self) -> bool | None:
+        """False: no colour; None: colour if the terminal has it."""
+        return False if self.no_color else None
+
+    def show(self, value: Any, *shown: Any) -> None:
+        """Print the value as JSON, or else these tables and lines, on standard output."""
+        if self.json:
+            print_json(value)
+            return
+        console = stdout_console(self.colour)
+        for each in shown:
+            console.print(each, markup=False, soft_wrap=isinstance(each, str))
 
 
 def results() -> TextIO:

@@ -12,11 +12,11 @@ import games
 from cluster.matches.game import MatchContext, play_game
 from cluster.matches.match import Match
 from cluster.matches.record import GameRecord, read_records
-from cluster.play.loop import PlayLoop
-from cluster.play.play import Play, sides_of
+from cluster.play.play import Play
 from games.errors import InvalidInput
 from search.players import player_of
 from tests.cluster.command import Here
+from tests.cluster.play.test_play import Talk
 from tests.cluster.problems import PROBLEMS, write
 
 INLINE = ("--executor", "inline")
@@ -31,10 +31,7 @@ def paths(tmp_path: Path) -> dict[str, str]:
 
 def converse(path: str, *lines: str, side: str = "first", player: str = "random", seed: int = 0) -> list[str]:
     """What `banyan play` says while these lines are typed."""
-    game, told, left = games.load(path), list[str](), iter(lines)
-    play = Play(game, player_of(player, game), sides_of(game)[side], seed)
-    PlayLoop(play, player_of, lambda _: next(left, None), told.append, colour=False).run()
-    return told
+    return Talk(path, *lines, side=side, opponent=player_of(player, games.load(path)), seed=seed).told
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -158,7 +155,7 @@ def test_one_player_plays_alone_with_chance_drawn_from_the_seed(paths: dict[str,
     assert len(drawn) == 2 and drawn[0] == drawn[1], "what was taken back comes again"
     assert any("quit leaves a problem of one player" in line for line in told)
     (record,) = read_records(told[-1].strip() + "\n\n")
-    assert (record.first, record.second, record.seats) == ("human", None, ("human",))
+    assert record.seats == ("human",)
     watched = converse(paths["walk"], side="none")
     assert "a score of" in " ".join(watched)
     with pytest.raises(KeyError):
@@ -188,7 +185,7 @@ def test_one_of_three_seats(paths: dict[str, str], tmp_path: Path) -> None:
 
 def test_records_have_the_players_of_their_game(paths: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "record.txt"
-    file.write_text(str(GameRecord("tictactoe", "a", None, ("a1",), efforts=())))
+    file.write_text(str(GameRecord("tictactoe", ("a",), ("a1",), efforts=())))
     told = converse("tictactoe", f"load {file}")
     assert any("a record of 2 players of tictactoe (it has 1)" in line for line in told)
 
@@ -230,7 +227,7 @@ def test_shares_of_wins_by_hand() -> None:
     context = MatchContext("share", None, ("a", "b"), 0, 0, seats=3)
     scores = [(2.0, 1.0, 1.0), (1.0, 1.0, 0.0), (3.0, 0.0, 2.0)]
     records = [
-        GameRecord("share", "x", "y", (), each[0], pair=1, leg=leg + 1, scores=each, others=("z",))
+        GameRecord("share", ("x", "y", "z"), (), each[0], pair=1, leg=leg + 1, scores=each)
         for leg, each in enumerate(scores)
     ]
     shares = Match(context, 3, played=records).shares()

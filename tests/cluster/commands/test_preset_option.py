@@ -50,6 +50,10 @@ def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
             suggest_best(game, preset, as_json)
         shown.append(terminal.getvalue())
     assert shown == [f"{LINE}\n", "", "", ""]
+    program = io.StringIO()
+    with contextlib.redirect_stderr(program):
+        suggest_best("gomoku", None, False)
+    assert program.getvalue() == ""
 
 
 def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
@@ -68,13 +72,10 @@ def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
             assert terminal.getvalue().count("--strategy tree") == count
 
 
-def test_programs_are_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    suggest_best("gomoku", None, False)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.slow
-def test_search_and_strength_tell() -> None:
+def test_search_strength_and_speedup_tell() -> None:
+    once = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
+    assert told("speedup", "gomoku:size=5", *once).count(LINE) == 1
     assert told("search", "gomoku:size=5", "--simulations", "50").count(LINE) == 1
     assert told("strength", "gomoku:size=5", *SMALL).count(LINE) == 1
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
@@ -114,12 +115,6 @@ def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
         with contextlib.redirect_stderr(terminal):
             assert suggest_rival(asked, threads, as_json) == bool(named)
         assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
-
-
-@pytest.mark.slow
-def test_speedup_tells() -> None:
-    small = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
-    assert told("speedup", "gomoku:size=5", *small).count(LINE) == 1
 
 
 @pytest.mark.parametrize("game", [*BEST, "grundy"])

@@ -129,8 +129,8 @@ def test_options_of_a_call_are_all_fields_of_a_request_and_help_shows_them(call:
 
 def test_a_search_is_placed_as_its_keywords_say() -> None:
     options: dict[str, Any] = {"job_timeout": 90, "gpus_per_worker": 0.5, "worker_resources": "fast=1"}
-    place = placement.Placement.of("2..8", "ray", "head:6379", **options)
-    assert (place.workers, place.address, place.job_timeout_s) == (Workers(2, 8), "head:6379", 90)
+    place = placement.Placement("2..8", "ray", "head:6379", **options)
+    assert (place.range, place.address, place.job_timeout) == (Workers(2, 8), "head:6379", 90)
     assert place.resources == Resources(cpus=1.0, gpus=0.5, others={"fast": 1.0})
 
 
@@ -374,7 +374,7 @@ def test_a_long_way_to_ray_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placement, "make_executor", lambda *_, **__: time.sleep(1.3))
-    placement.Placement("auto", address="far:6379").start_quietly(threading.Event())
+    placement.Placement(address="far:6379").start_quietly(threading.Event())
     assert capsys.readouterr().err == "banyan: Ray at far:6379: connecting after 1 s\n"
-    placement.Placement("threads").start_quietly(threading.Event())
+    placement.Placement(executor="threads").start_quietly(threading.Event())
     assert capsys.readouterr().err == ""

@@ -24,8 +24,7 @@ def record_of(index: int, gained_by_a: float, efforts: tuple[Effort, Effort] | N
     players = CONTEXT.players if index % 2 == 0 else CONTEXT.players[::-1]
     return GameRecord(
         game=CONTEXT.game,
-        first=players[0],
-        second=players[1],
+        seats=players,
         moves=("b2", str(index)),
         result=-gained_by_a if index % 2 else gained_by_a,
         pair=index // 2 + 1,

@@ -71,15 +71,6 @@ def test_people_read_all_of_it(here: Here) -> None:
     assert "points in the mean of pairs" in out
 
 
-def test_same_seed_same_games_other_seed_others(tmp_path: Path, here: Here) -> None:
-    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        found(
-            here, "gomoku:size=5", "random", "random", "--games", "10", "--seed", seed,
-            "--out", str(tmp_path / name),
-        )  # fmt: skip
-    assert moves_in(tmp_path / "a") == moves_in(tmp_path / "b") != moves_in(tmp_path / "c")
-
-
 def test_a_match_taken_up_again_plays_only_what_is_missing(tmp_path: Path, here: Here) -> None:
     base = ("gomoku:size=5", "random", "random")
     whole = found(here, *base, "--games", "12", "--out", str(tmp_path / "whole"))
@@ -125,7 +116,7 @@ def test_openings_from_a_file(tmp_path: Path, here: Here) -> None:
 def inline(
     game: str, a: str, b: str, games: int = 4, *, sprt: str | None = None, as_json: bool = True
 ) -> int:
-    place, output = Placement("inline"), Output(as_json, False, False)
+    place, output = Placement(executor="inline"), Output(progress=False, json=as_json, no_color=True)
     return run_match(MatchRequest(game, a, b, games, sprt=sprt), place, output, None, make)
 
 

@@ -59,8 +59,8 @@ def test_both_games_of_a_pair_have_one_opening_and_sides_swapped() -> None:
     context = context_of("gomoku:size=5", "first", "random", plies=3)
     for pair in range(4):
         one, two = played(context, 2 * pair), played(context, 2 * pair + 1)
-        assert (one.first, one.second) == ("first", "random")
-        assert (two.first, two.second) == ("random", "first")
+        assert one.seats == ("first", "random")
+        assert two.seats == ("random", "first")
         assert one.opening == two.opening == 3
         assert one.moves[:3] == two.moves[:3]
         assert (one.pair, one.leg, two.pair, two.leg) == (pair + 1, 1, pair + 1, 2)

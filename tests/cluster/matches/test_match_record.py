@@ -20,8 +20,7 @@ from games.user_games import read_source
 
 WON = GameRecord(
     game="tictactoe",
-    first="random",
-    second="uct:simulations=10",
+    seats=("random", "uct:simulations=10"),
     moves=("b2", "a1"),
     result=0.15625,
     seed=3,
@@ -31,7 +30,7 @@ WON = GameRecord(
     opening=1,
     efforts=(Effort(3, 0.25, 0.125, 10, 4), Effort(2, 1e-06, 1e-06)),
 )
-OPEN = GameRecord(game="tictactoe", first="human", second="random", moves=())
+OPEN = GameRecord(game="tictactoe", seats=("human", "random"), moves=())
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:

@@ -164,8 +164,8 @@ def test_the_autoscaler_is_asked_for_the_lanes_that_wait_and_no_more_at_the_end(
     assert machines.asked == [5]
     machines.look(lanes=16)
     assert machines.asked == [5, 8]
-    machines.elasticity.withdraw()
-    machines.elasticity.withdraw()
+    machines.elasticity.request(0)
+    machines.elasticity.request(0)
     assert machines.asked == [5, 8, 0]
 
 

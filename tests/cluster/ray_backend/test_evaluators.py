@@ -89,18 +89,6 @@ def test_workers_in_another_folder_find_what_lies_beside_the_file(
     assert search_on(two_workers, request)[0].digest == alone(request).digest
 
 
-@compiled_only
-def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> None:
-    request = request_of(HASHED, simulations=20_000)
-    two_workers.use(2)
-    kill = Once(0.2, Signalled(signal.SIGKILL, 0))
-    result, _ = search_on(two_workers, request, kill)
-    assert kill.done
-    assert result.jobs_retried > 0
-    assert result.simulations == 20_000
-    assert result.digest == alone(request).digest
-
-
 def awaiting(simulations: int = 65, **options: object) -> SearchRequest:
     """A search that awaits one position a job, up to 32 at a time."""
     given = ",".join(f"{name}={each}" for name, each in ({"concurrency": 32} | options).items())
@@ -234,13 +222,6 @@ def test_how_many_workers_fit() -> None:
             asked.workers_in(machines)
         assert caught.value.field == field
     assert Resources.of(2, 0.5, "tpu=1,host=0.1") == Resources(0.5, 2.0, {"tpu": 1.0, "host": 0.1})
-
-
-def test_a_match_takes_an_evaluator(here: Here) -> None:
-    players = (f"uct:evaluator={HASHED}:shift=2,simulations=30,batch=4", "uct:simulations=30")
-    options = ("--games", "2", "--seed", "1", "--executor", "inline", "--json", "--no-progress")
-    out = here.text("match", "tictactoe", *players, *options)
-    assert players[0] in out
 
 
 @compiled_only

@@ -12,13 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cluster.system.processes import marked
 from tests.cluster.command import interrupted
 from tests.cluster.searches import compiled_only
 from tests.cluster.service.process import Server
 from tests.cluster.strangers import (
     BIN,
-    MARK,
     PlainCluster,
     Stranger,
     clean_environment,
@@ -165,11 +163,3 @@ def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
         cluster.end()
     assert ["ran on       2 workers, ray" in out for out in seen] == [True, False, True]
     assert (tmp_path / "speedup" / "speedup.json").exists()
-
-
-def test_a_cluster_that_is_ended_by_a_test_leaves_nothing(tmp_path: Path) -> None:
-    # The tests above rely on it.
-    with plain_cluster(clean_environment(tmp_path / "home")) as cluster:
-        pids = marked(f"{MARK}={cluster._mark}")
-        assert pids
-    assert not marked(f"{MARK}={cluster._mark}")

@@ -190,7 +190,7 @@ def test_an_error_for_want_of_what_an_interruption_broke_off_is_the_interruption
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Callbacks of the compiler discard the exception, and what they were to make is missing later."""
-    with launch(Output(json=True, progress=False, colour=False)) as started:
+    with launch(Output(progress=False, json=True)) as started:
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         raise RuntimeError("no compiled object yet")
@@ -200,6 +200,6 @@ def test_an_error_for_want_of_what_an_interruption_broke_off_is_the_interruption
 def test_an_error_by_itself_is_an_error() -> None:
     with (
         pytest.raises(RuntimeError),
-        launch(Output(json=True, progress=False, colour=False)),
+        launch(Output(progress=False, json=True)),
     ):
         raise RuntimeError
