@@ -39,13 +39,15 @@ INNER_OPTIONS: dict[str, Any] = {**JIT_OPTIONS, "no_cpython_wrapper": True}
 """For functions that compiled code alone calls."""
 
 
-def jitted(function: F, **options: Any) -> F:
-    """`numba.njit` with these options; with NUMBA_DISABLE_JIT=1 the function is returned unchanged.
+def inner_njit(function: F) -> F:
+    """Compile a helper function that compiled code alone calls, on its first call.
 
-    Arguments that are constants have the type of other numbers: Numba would compile the function once more
-    for each of them, to code that inlining makes anyway.
+    It has no wrapper through which Python could call it: for a function that takes a whole tree the wrapper
+    is most of what there is to compile. `games.compile.specialise.callable_from_python` makes one. Arguments
+    that are constants have the type of other numbers: Numba would compile the function once more for each of
+    them, to code that inlining makes anyway. It cannot call itself with a constant.
     """
-    made: Any = numba.njit(**options)(function)
+    made: Any = numba.njit(**INNER_OPTIONS)(function)
     if made is not function:
         template = made.get_call_template
         made.get_call_template = lambda args, kws: template(
@@ -55,17 +57,11 @@ def jitted(function: F, **options: Any) -> F:
 
 
 def njit(function: F) -> F:
-    """Compile a function of the rules, or a helper of one, on its first call."""
-    return jitted(function, **JIT_OPTIONS)
+    """Compile a function of the rules, or a helper of one, on its first call.
 
-
-def inner_njit(function: F) -> F:
-    """Compile a helper function that compiled code alone calls, on its first call.
-
-    It has no wrapper through which Python could call it: for a function that takes a whole tree the wrapper
-    is most of what there is to compile. `games.compile.specialise.callable_from_python` makes one.
+    With NUMBA_DISABLE_JIT=1 the function is returned unchanged.
     """
-    return jitted(function, **INNER_OPTIONS)
+    return cast(F, numba.njit(**JIT_OPTIONS)(function))
 
 
 def make_cacheable(file: str) -> None:

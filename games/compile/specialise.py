@@ -22,7 +22,7 @@ import numpy as np
 
 import games.compile.watch  # noqa: F401 - says what is compiled
 from games.compile.rule_stubs import DEFAULTS, PLAIN_DEFAULTS
-from games.jit import INNER_OPTIONS, JIT_OPTIONS, jitted, source_of
+from games.jit import JIT_OPTIONS, inner_njit, source_of
 from games.rules import HasRules, Rules
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,8 +117,8 @@ def _bind(
         return copy
     kind = "inner_" if inner else ""
     copy.__qualname__ = f"{generic.__name__}.{kind}{game_name}_{fingerprint(copy)}"
-    options = INNER_OPTIONS if inner else JIT_OPTIONS
-    return jitted(copy, cache=not inner, **options)
+    jitted: Callable[..., Any] = inner_njit(copy) if inner else numba.njit(cache=True, **JIT_OPTIONS)(copy)
+    return jitted
 
 
 def _copy(generic: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
@@ -140,7 +140,7 @@ def callable_from_python(function: Any) -> Any:
         return function
     copy = _copy(function.py_func, {})
     copy.__qualname__ = f"{copy.__name__}.from_python_{fingerprint(function)}"
-    return jitted(copy, cache=True, **JIT_OPTIONS)
+    return numba.njit(cache=True, **JIT_OPTIONS)(copy)
 
 
 def rule(*arguments: Any) -> Any:
@@ -209,7 +209,7 @@ def cached_njit(function: F) -> F:
     defined above them.
     """
     function.__qualname__ = f"{function.__name__}.{fingerprint(function)}"
-    return jitted(function, cache=True, **{**JIT_OPTIONS, "_nrt": True})
+    return cast(F, numba.njit(cache=True, **{**JIT_OPTIONS, "_nrt": True})(function))
 
 
 def fingerprint(function: Callable[..., Any]) -> str:

@@ -20,7 +20,7 @@ from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.tictactoe import TicTacToe
-from search.kernel.logarithms import TABLE, sqrt_log
+from search.kernel.logarithms import TABLE, Table, sqrt_log
 from search.players.player import Choice, Player, Seen, only
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
@@ -50,7 +50,7 @@ class Article(Player):
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         us, them = int(seen.state[seen.mover]), int(seen.state[1 - seen.mover])
-        move, nodes = printed_search(us, them, self.simulations, self.by_visits, new_stream(seed))
+        move, nodes = printed_search(us, them, self.simulations, self.by_visits, TABLE, new_stream(seed))
         return Choice(int(move), simulations=self.simulations, nodes=int(nodes))
 
 
@@ -65,9 +65,9 @@ def _outcome(us: Int, them: Int) -> int:
 
 
 @njit
-def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
+def _best_child(tree: Tree, scores: Scores, node: Int, table: Table) -> int:
     """The child that maximises the article's formula; the first one in case of ties."""
-    explore = EXPLORATION * sqrt_log(TABLE, tree[node, VISITS])
+    explore = EXPLORATION * sqrt_log(table, tree[node, VISITS])
     best, best_value = 0, -math.inf
     first = tree[node, FIRST_CHILD]
     for child in range(first, first + tree[node, CHILDREN]):
@@ -114,7 +114,9 @@ def _playout(us: Int, them: Int, moved: Int, stream: Stream) -> int:
 
 
 @cached_njit
-def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream: Stream) -> tuple[int, int]:
+def printed_search(
+    us: int, them: int, simulations: int, by_visits: bool, table: Table, stream: Stream
+) -> tuple[int, int]:
     """(cell of the move, nodes of the tree) of a search; ``us``, to move, and ``them`` are masks of cells."""
     tree = np.zeros((1 + CELLS * (simulations + 1), STONES + 2), dtype=np.int64)
     scores = np.zeros(len(tree), dtype=np.float64)
@@ -123,7 +125,7 @@ def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream
     for _ in range(simulations):
         node = 0
         while tree[node, CHILDREN] > 0:
-            node = _best_child(tree, scores, node)
+            node = _best_child(tree, scores, node, table)
         if _outcome(tree[node, STONES], tree[node, STONES + 1]) == UNDECIDED:
             size = _expand(tree, node, size)
             node = tree[node, FIRST_CHILD] + below(stream, tree[node, CHILDREN])

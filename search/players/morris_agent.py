@@ -49,7 +49,7 @@ from games.morris.rules import (
 from games.rng import Stream, below, new_stream
 from games.rules import Moves
 from games.spec import Options, Spec
-from search.kernel.logarithms import TABLE, sqrt_log
+from search.kernel.logarithms import TABLE, Table, sqrt_log
 from search.players.player import Choice, Looker, Player, Seen, number_of, only
 
 STRATEGIES = ("random", "own-mills", "blocker", "mixed")
@@ -117,7 +117,7 @@ class MorrisAgent(Player):
         self._rest = (c, prune, integer, math.inf if first else 0.0)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
-        move, tree = printed_search(seen.state, self.simulations, *self._rest, new_stream(seed))
+        move, tree = printed_search(seen.state, self.simulations, *self._rest, TABLE, new_stream(seed))
         return Choice(int(move), simulations=int(tree[0, VISITS]), nodes=len(tree))
 
 
@@ -163,10 +163,18 @@ def _expand(tree: Tree, size: Int, node: Int, found: Numbers, count: Int) -> int
 
 @njit
 def _strongest(
-    tree: Tree, node: Int, sign: Int, c: float, integer: bool, unvisited: float, ties: Numbers, stream: Stream
+    tree: Tree,
+    node: Int,
+    sign: Int,
+    c: float,
+    integer: bool,
+    unvisited: float,
+    ties: Numbers,
+    table: Table,
+    stream: Stream,
 ) -> int:
     """The child with the highest power, or with ``sign`` -1 the lowest; equal ones by lot, never the last."""
-    explore, best, count = c * sqrt_log(TABLE, tree[node, VISITS]) if c > 0.0 else 0.0, -math.inf, 0
+    explore, best, count = c * sqrt_log(table, tree[node, VISITS]) if c > 0.0 else 0.0, -math.inf, 0
     for number in range(tree[node, CHILDREN]):
         child = tree[node, FIRST_CHILD] + number
         visits, score = tree[child, VISITS], unvisited
@@ -184,7 +192,14 @@ def _strongest(
 
 @cached_njit
 def printed_search(
-    root: State, simulations: int, c: float, prune: bool, integer: bool, unvisited: float, stream: Stream
+    root: State,
+    simulations: int,
+    c: float,
+    prune: bool,
+    integer: bool,
+    unvisited: float,
+    table: Table,
+    stream: Stream,
 ) -> tuple[int, Tree]:
     """(move, tree) of a search for the player to move, the agent; an only move is made without a search.
 
@@ -204,7 +219,7 @@ def printed_search(
             if tree[node, CHILDREN] == 0:
                 size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
             sign = 1 if state[MOVER] == agent else -1
-            node = _strongest(tree, node, sign, c, integer, unvisited, found, stream)
+            node = _strongest(tree, node, sign, c, integer, unvisited, found, table, stream)
             stone = _act(state, tree[node, ACTION])
         state[REPETITION] = NO_REPETITION
         while state[OVER] == 0:
@@ -221,6 +236,6 @@ def printed_search(
         if tree[node, CHILDREN] == 0:
             stone = ANY if node == 0 else ~action
             size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
-        node = _strongest(tree, node, 1, 0.0, integer, 0.0, found, stream)
+        node = _strongest(tree, node, 1, 0.0, integer, 0.0, found, table, stream)
         action = int(tree[node, ACTION])
     return action, tree[:size]

@@ -15,6 +15,7 @@ from games.battleship import rules
 from games.game import FIRST, Game, State
 from games.rng import new_stream
 from games.tictactoe import TicTacToe
+from search.kernel.logarithms import TABLE
 from search.players import Seen, player_of
 from search.players.morris_agent import ACTION, VICTORIES, VISITS, printed_search
 from tests.games.common import JIT, random_game, start
@@ -67,7 +68,7 @@ def test_it_grows_the_tree_of_its_slow_twin(spec: str, position: str, options: t
     state, simulations = game.parse_position(position), 30 if JIT else 8
     twin = Agent(game, simulations, prune, integer, first, new_stream(5))
     rest = (math.sqrt(2), prune, integer, math.inf if first else 0.0)
-    move, tree = printed_search(state, simulations, *rest, new_stream(5))
+    move, tree = printed_search(state, simulations, *rest, TABLE, new_stream(5))
     assert move == twin.find_move(state)
     assert move in game.legal_moves(state)
     expected = [[node.action, node.visits, node.victories] for node in twin.nodes[1:]]
