@@ -87,7 +87,7 @@ class Minimax(Omniscient):
         return Choice(int(move), nodes=int(calls), thought=thought)
 
     def _printed(self, *position: Any) -> tuple[int, float, int]:
-        return printed_minimax(*position)
+        return printed_minimax(*position, sign=1.0)
 
 
 class AlphaBeta(Minimax):
@@ -119,7 +119,7 @@ def _shot_at(state: State, side: int, area: int) -> tuple[Cells, Cells]:
 
 @cached_njit
 def printed_minimax(
-    shot_at: Cells, other: Cells, tried: Cells, their_tried: Cells, depth: int, sign: float = 1.0
+    shot_at: Cells, other: Cells, tried: Cells, their_tried: Cells, depth: int, sign: float
 ) -> tuple[int, float, int]:
     """(shot, its score, number of calls); ties are broken by the first cell.
 
