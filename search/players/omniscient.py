@@ -26,6 +26,7 @@ from games.battleship import Battleship, rules
 from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Game, State
+from games.jit import njit
 from games.spec import Options, Spec
 from search.players.player import Choice, Player, Seen, only
 
@@ -87,7 +88,7 @@ class Minimax(Omniscient):
         return Choice(int(move), nodes=int(calls), thought=thought)
 
     def _printed(self, *position: Any) -> tuple[int, float, int]:
-        return printed_minimax(*position, sign=1.0)
+        return printed_minimax(*position)
 
 
 class AlphaBeta(Minimax):
@@ -117,30 +118,52 @@ def _shot_at(state: State, side: int, area: int) -> tuple[Cells, Cells]:
     return (cells >= 16) & ~tried, tried
 
 
+@njit
+def _printed_hit(theirs: Cells, mine: Cells, ply: int, cell: int) -> float:
+    """1.0 if a shot at ``cell`` counts as a hit at ``ply`` in the thesis' program, else 0.0."""
+    return 1.0 if (theirs[cell] if ply & 1 == 0 else mine[cell]) else 0.0
+
+
 @cached_njit
 def printed_minimax(
-    shot_at: Cells, other: Cells, tried: Cells, their_tried: Cells, depth: int, sign: float
+    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
     """(shot, its score, number of calls); ties are broken by the first cell.
 
-    ``shot_at``: the ships whose hits count; ``tried``: cells tried by who shoots, the player where ``sign``
-    is 1 and the opponent where it is -1. A player without an untried cell scores 0; the thesis' program
-    fails in that case.
+    A player without an untried cell scores 0; the thesis' program fails in that case.
     """
-    best, shot, calls = -np.inf, -1, 1
-    if depth == 0:
-        return shot, 0.0, calls
-    for cell in range(len(tried)):
-        if tried[cell]:
+    area = len(theirs)
+    free = np.empty((2, area), dtype=np.bool_)
+    free[0], free[1] = ~tried, ~their_tried
+    place = np.zeros(depth + 1, dtype=np.int64)
+    best = np.full(depth + 1, -np.inf)
+    best[1::2] = np.inf
+    shot, calls, ply = -1, 1, 0
+    while True:
+        mover = ply & 1
+        while place[ply] < area and not free[mover, place[ply]]:
+            place[ply] += 1
+        if place[ply] < area and ply < depth:
+            free[mover, place[ply]] = False
+            ply += 1
+            calls += 1
+            place[ply] = 0
+            best[ply] = np.inf if ply & 1 else -np.inf
             continue
-        following, after = (shot_at, other) if sign > 0.0 else (other, shot_at)
-        tried[cell] = True
-        _, value, more = printed_minimax(following, after, their_tried, tried, depth - 1, -sign)
-        tried[cell] = False
-        calls += more
-        if shot_at[cell] - value > best:
-            best, shot = shot_at[cell] - value, cell
-    return shot, sign * best if shot >= 0 else 0.0, calls
+        value = best[ply] if ply < depth and abs(best[ply]) < np.inf else 0.0
+        if ply == 0:
+            return shot, value, calls
+        ply -= 1
+        mover, cell = ply & 1, place[ply]
+        free[mover, cell] = True
+        place[ply] += 1
+        hit = theirs[cell] if ply & 2 == 0 else mine[cell]
+        if mover == 0 and hit - value > best[ply]:
+            best[ply] = hit - value
+            if ply == 0:
+                shot = cell
+        elif mover == 1 and value - hit < best[ply]:
+            best[ply] = value - hit
 
 
 @cached_njit
@@ -148,16 +171,33 @@ def printed_alpha_beta(
     theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
     """(shot, its score, number of calls); ties are broken by the first cell."""
-    best, shot, calls = -np.inf, -1, 1
-    for cell in range(len(tried)):
-        if tried[cell]:
-            continue
-        score = 1.0 if theirs[cell] else 0.0
-        if score >= best and depth > 1:
-            # The best score of the other side is subtracted if it is positive.
-            _, value, more = printed_alpha_beta(mine, theirs, their_tried, tried, depth - 1)
-            calls += more
-            score -= max(value, 0.0)
-        if score > best:
-            best, shot = score, cell
-    return shot, best, calls
+    area = len(theirs)
+    place = np.zeros(depth, dtype=np.int64)
+    best = np.full(depth, -np.inf)
+    shot, calls, ply = -1, 1, 0
+    while True:
+        cell = place[ply]
+        if cell == area:
+            if ply == 0:
+                return shot, best[0], calls
+            # Return to the caller: subtract the best score of the other side, if it is positive.
+            value = max(best[ply], 0.0)
+            ply -= 1
+            cell = place[ply]
+            place[ply] += 1
+            score = _printed_hit(theirs, mine, ply, cell) - value
+        else:
+            if tried[cell] if ply & 1 == 0 else their_tried[cell]:
+                place[ply] += 1
+                continue
+            score = _printed_hit(theirs, mine, ply, cell)
+            if score >= best[ply] and ply + 1 < depth:
+                ply += 1
+                calls += 1
+                place[ply], best[ply] = 0, -np.inf
+                continue
+            place[ply] += 1
+        if score > best[ply]:
+            best[ply] = score
+            if ply == 0:
+                shot = cell
