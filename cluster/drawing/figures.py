@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from cluster.system import terminal
 from games.analysis.position_graph import Place, PositionGraph
@@ -118,17 +119,23 @@ class Figure:
         )
 
 
+def _breadth_first(root: Any) -> list[tuple[Any, int, int]]:
+    """The nodes of a tree, with their levels and the places of their parents in the list; -1 for the root."""
+    found = [(root, 0, -1)]
+    for number, (each, level, _) in enumerate(found):
+        found += [(child, level + 1, number) for child in each.children]
+    return found
+
+
 def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
     """The top of a search tree with the root on the left and the most visited moves on top."""
-    nodes: list[Node] = []
-    edges: list[Edge] = []
-    waiting: list[tuple[TopNode, int, int]] = [(root, 0, -1)]
-    for top, level, parent in waiting:
-        number = len(nodes)
-        nodes.append(_node_of_search(game, top, level))
-        if parent >= 0:
-            edges.append(Edge(parent, number, top.move, weight=top.visits / max(1, root.visits)))
-        waiting += [(child, level + 1, number) for child in top.children]
+    found = _breadth_first(root)
+    nodes = [_node_of_search(game, top, level) for top, level, _ in found]
+    edges = [
+        Edge(parent, number, top.move, weight=top.visits / max(1, root.visits))
+        for number, (top, _, parent) in enumerate(found)
+        if number
+    ]
     best = "" if result.answer.best_move is None else f", best {result.answer.best_move}"
     title = f"{named(game)}: {counted(result.simulations, 'simulation')}{best}"
     nodes_in_all = counted(result.tree_nodes, "node")
@@ -189,19 +196,20 @@ def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
 
     Values are from the first player's viewpoint, for negamax from that of the player to move.
     """
-    nodes: list[Node] = []
-    edges: list[Edge] = []
-    waiting: list[tuple[Traced, int, int]] = [(traced.root, traced.root.player or FIRST, -1)]
-    for each, mover, parent in waiting:
-        number = len(nodes)
-        nodes.append(_node_of_trace(game, each, player, mover))
-        if parent >= 0:
-            edges.append(Edge(parent, number, each.text, bold=each.best, faint=not each.visited))
-        # At a leaf the player to move is unknown; assume the other player.
-        waiting += [
-            (child, SECOND - mover if child.player is None else child.player, number)
-            for child in each.children
-        ]
+    found = _breadth_first(traced.root)
+    movers: list[int] = []
+    for each, _, parent in found:
+        # Where the player to move is unknown, such as at a leaf, assume the other player.
+        other = SECOND - movers[parent] if movers else FIRST
+        movers.append(other if each.player is None else each.player)
+    nodes = [
+        _node_of_trace(game, each, player, mover) for (each, *_), mover in zip(found, movers, strict=True)
+    ]
+    edges = [
+        Edge(parent, number, each.text, bold=each.best, faint=not each.visited)
+        for number, (each, _, parent) in enumerate(found)
+        if number
+    ]
     cut = traced.total - traced.visited
     visits = f"visits {counted(traced.total, 'node')}"
     if player.prunes:
