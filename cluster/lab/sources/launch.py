@@ -14,7 +14,7 @@ from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.units import Store, UnitWorker
 from cluster.lab.sources.verdict import Laboratory, Study, judge
 from cluster.launch import Launch, Output, launch
-from cluster.report.table import Column, Table, right, text
+from cluster.report.table import Table, left, right, text
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
@@ -65,7 +65,7 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     """Print all tables with the numbers of done units and the CPU time of the others, as a table or JSON."""
     laboratories = {scale: Laboratory(map(load, names()), scale, seed, Store(out)) for scale in LISTED}
     found: list[dict[str, Any]] = []
-    shown = Table([Column("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
+    shown = Table([*left("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
     for table in map(load, names()):
         if not found or table.source != found[-1]["source"]:
             shown.add(text(table.source, "dim"))

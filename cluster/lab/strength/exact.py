@@ -37,8 +37,7 @@ from cluster.lab.strength.moves import (
     sharp_positions,
 )
 from cluster.lab.strength.request import Cell, Searches
-from cluster.report.table import Cell as TableCell
-from cluster.report.table import Table, count, left, number, percent, right, text
+from cluster.report.table import Table, count, left, number, percent, right
 from cluster.system import terminal
 from cluster.system.kept_folder import Kept
 from cluster.system.status_line import StatusLine
@@ -276,8 +275,8 @@ class ByValues:
                 count(row.cell.total_simulations),
                 percent(row.kept.value, 1),
                 _thousandths(row.loss),
-                text("") if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
-                text("") if row.strength is None else _speedup(row.strength),
+                "" if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
+                "" if row.strength is None else _speedup(row.strength),
                 number(row.cpu_ms),
             )
         return [made]
@@ -320,13 +319,13 @@ def falling_fit(values: Floats) -> Floats:
     return np.repeat([mean for mean, _ in blocks], [int(number) for _, number in blocks])
 
 
-def _thousandths(figure: Figure, form: str = ".1f") -> TableCell:
+def _thousandths(figure: Figure, form: str = ".1f") -> str:
     low, high = figure.interval
     return number(1000 * figure.value, form, half=500 * (high - low))
 
 
-def _speedup(figure: Figure) -> TableCell:
+def _speedup(figure: Figure) -> str:
     """The speedup with its interval, or on which side of the curve it lies."""
     if math.isfinite(figure.value) and figure.value > 0:
         return number(figure.value, interval=[end if math.isfinite(end) else None for end in figure.interval])
-    return text("beyond the curve" if figure.value > 0 else "below the curve")
+    return "beyond the curve" if figure.value > 0 else "below the curve"

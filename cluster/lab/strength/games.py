@@ -24,8 +24,7 @@ from cluster.lab.strength.request import APART, Cell, Searches
 from cluster.matches.game import MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import Standing
-from cluster.report.table import Cell as TableCell
-from cluster.report.table import Table, count, left, number, percent, right, text
+from cluster.report.table import Table, count, left, number, percent, right
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
@@ -405,23 +404,23 @@ def _score(standing: Standing | None) -> Figure | None:
     return Figure(standing.score, standing.score_interval)
 
 
-def _speedup(row: Row) -> TableCell:
+def _speedup(row: Row) -> str:
     """The strength speedup with its interval."""
     if row.strength is None:
-        return text("unknown")
+        return "unknown"
     if row.cell.is_sequential:
-        return number(1)
+        return "1"
     return _narrow(number(row.strength.value, interval=row.strength.interval, unknown="beyond"))
 
 
-def _percent(score: Figure | None) -> TableCell:
+def _percent(score: Figure | None) -> str:
     """A score with its interval; empty for None."""
-    return text("") if score is None else _narrow(percent(score.value, interval=score.interval))
+    return "" if score is None else _narrow(percent(score.value, interval=score.interval))
 
 
-def _narrow(cell: TableCell) -> TableCell:
+def _narrow(cell: str) -> str:
     """The cell with a dash in its interval, so that the table fits into 80 columns."""
-    return replace(cell, text=cell.text.replace(" to ", "-"))
+    return cell.replace(" to ", "-")
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
