@@ -197,16 +197,13 @@ class ByGames:
 
         Raises InvalidInput (out), OSError.
         """
-        folders = []
-        if out is not None:
-            for each in self.meetings:
+        matches, folders = [], []
+        for each in self.meetings:
+            if out is not None:
                 folder = MatchFolder(out / FOLDER / each.folder, each.context)
                 folders.append(stack.enter_context(closing(folder)))
-        kept = [folder.played for folder in folders] if folders else [[] for _ in self.meetings]
-        matches = [
-            Match(meeting.context, 2 * meeting.pairs, None, played)
-            for meeting, played in zip(self.meetings, kept, strict=True)
-        ]
+            played = folders[-1].played if folders else ()
+            matches.append(Match(each.context, 2 * each.pairs, None, played))
         self.tournament = Tournament(matches, folders)
         return self.tournament
 
@@ -260,12 +257,9 @@ class ByGames:
         found = self.fit
         if found is None:
             return []
-        of_curve = [meeting for meeting, _ in self.played if meeting.kind == CURVE]
-        budgets = sorted({cell.total_simulations for each in of_curve for cell in (each.a, each.b)})
-        sides = [math.log2(budget) for budget in budgets]
         return [
             Doubling(budget, found.elo(side, found.low), found.elo(side + 1, side).value)
-            for budget, side in zip(budgets, sides, strict=True)
+            for budget, side in ((each, math.log2(each)) for each in self.searches.ladder)
         ]
 
     def _row(self, cell: Cell) -> Row:
@@ -301,23 +295,20 @@ class ByGames:
                 for point in self.curve
             ],
             "matches": [
-                self._match_json(number, meeting, standing)
+                {
+                    "kind": meeting.kind,
+                    "a": meeting.context.players[0],
+                    "b": meeting.context.players[1],
+                    "seed": meeting.context.seed,
+                    "pairs": len(standing.pairs),
+                    **_json("score", _score(standing)),
+                    "expected": None if found is None else _rounded(found.expected[number]),
+                    "different_games": standing.different_games,
+                }
                 for number, (meeting, standing) in enumerate(self.played)
             ],
             "misfit": None if found is None else _rounded(found.misfit),
             "freedom": None if found is None else found.freedom,
-        }
-
-    def _match_json(self, number: int, meeting: Meeting, standing: Standing) -> dict[str, Any]:
-        return {
-            "kind": meeting.kind,
-            "a": meeting.context.players[0],
-            "b": meeting.context.players[1],
-            "seed": meeting.context.seed,
-            "pairs": len(standing.pairs),
-            **_json("score", _score(standing)),
-            "expected": None if self.fit is None else _rounded(self.fit.expected[number]),
-            "different_games": standing.different_games,
         }
 
     def records(self) -> list[dict[str, Any]]:

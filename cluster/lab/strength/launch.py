@@ -14,7 +14,7 @@ from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
 from cluster.lab.strength.plots import plot_games, plot_losses
-from cluster.lab.strength.request import EXACT, StrengthRequest, searches_of
+from cluster.lab.strength.request import EXACT, Searches, StrengthRequest
 from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
 from cluster.report.table import write_files
@@ -41,7 +41,7 @@ def run_strength(
     if request.judge == EXACT and costs is not None:
         raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
     with launch(output) as started:
-        searches = searches_of(request)
+        searches = Searches(request)
         judge = ByValues(searches) if request.judge == EXACT else ByGames(searches, costs)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)
         units = judge.open(started.stack, out, line)
