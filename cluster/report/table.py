@@ -79,32 +79,27 @@ def number(
     form: str = "",
     interval: Ends | None = None,
     half: float | None = None,
-    unknown: str = "",
     unit: str = "",
 ) -> str:
     """A number in a format of Python, or with three significant digits; its interval is in brackets.
 
-    ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unknown``
-    is the text of None, and of an infinite value; ``unit`` follows the number.
+    ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unit`` follows the
+    number. Empty for None, and for an infinite value.
     """
     if value is None or not math.isfinite(value):
-        return unknown
+        return ""
     beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
     return _digits(value, form) + unit + _brackets(interval, form) + beside
 
 
 def percent(
-    share: float | None,
-    decimals: int = 0,
-    interval: Ends | None = None,
-    half: float | None = None,
-    signed: bool = False,
+    share: float | None, decimals: int = 0, interval: Ends | None = None, signed: bool = False
 ) -> str:
-    """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
+    """A share in per cent; 1 is 100 %. The ends of ``interval`` are shares too. Empty for None."""
     if share is None:
         return ""
     ends = interval and [None if end is None else 100 * end for end in interval]
-    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, half and 100 * half, unit=" %")
+    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, unit=" %")
 
 
 def rate(per_s: float) -> str:

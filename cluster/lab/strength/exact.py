@@ -136,7 +136,7 @@ class ByValues(Units):
         """All searches: the sequential ones by budget, then the parallel ones in their order."""
         return [*map(Cell.sequential, self.budgets), *self.cells]
 
-    def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> ByValues:
+    def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> None:
         """Make the units, without those in the folder ``out``, in which all are kept; the stack closes it.
 
         Finds the positions, unless they are kept too, and shows that on the line. Raises InvalidInput (out,
@@ -164,7 +164,6 @@ class ByValues(Units):
                 self.moves[self.specs.index(player)] |= moves
         self._numbers = numbers_of(len(self.found), self.tries)
         self._done = sum(number in moves for moves in self.moves for number in self._numbers)
-        return self
 
     @property
     def finished(self) -> bool:

@@ -121,7 +121,7 @@ class Doubling:
     """Elo gained by doubling this budget."""
 
 
-class ByGames:
+class ByGames(Tournament):
     """The judge: plans and plays matches; figures are of the games played so far."""
 
     make_worker = MatchWorker
@@ -192,8 +192,8 @@ class ByGames:
             found[cell.name] = row.simulations_per_s * costs[SEQUENTIAL].simulation_s
         return found
 
-    def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> Tournament:
-        """The games, without those in the folder ``out``, in which all are kept; it is closed with the stack.
+    def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> None:
+        """Make the games, without those in the folder ``out``, in which all are kept; the stack closes it.
 
         Raises InvalidInput (out), OSError.
         """
@@ -204,24 +204,22 @@ class ByGames:
                 folders.append(stack.enter_context(closing(folder)))
             played = folders[-1].played if folders else ()
             matches.append(Match(each.context, 2 * each.pairs, None, played))
-        self.tournament = Tournament(matches, folders)
-        return self.tournament
+        super().__init__(matches, folders)
 
     def in_short(self) -> list[str]:
         """The progress of a measurement in a few words."""
-        tournament = self.tournament
-        if not tournament.done:
+        if not self.done:
             return ["no game has ended yet"]
-        pairs = min(len(match.standing().pairs) for match in tournament.matches)
+        pairs = min(len(match.standing().pairs) for match in self.matches)
         return [
-            f"{terminal.count(tournament.done)} of {counted(tournament.games, 'game')}",
-            f"{counted(pairs, 'pair')} of each of {counted(len(tournament.matches), 'match', 'matches')}",
+            f"{terminal.count(self.done)} of {counted(self.games, 'game')}",
+            f"{counted(pairs, 'pair')} of each of {counted(len(self.matches), 'match', 'matches')}",
         ]
 
     @cached_property
     def played(self) -> list[tuple[Meeting, Standing]]:
         """The matches with what their games show."""
-        standings = (match.standing() for match in self.tournament.matches)
+        standings = (match.standing() for match in self.matches)
         return list(zip(self.meetings, standings, strict=True))
 
     @property
@@ -401,7 +399,7 @@ def _speedup(row: Row) -> str:
         return "unknown"
     if row.cell.is_sequential:
         return "1"
-    return _narrow(number(row.strength.value, interval=row.strength.interval, unknown="beyond"))
+    return _narrow(number(row.strength.value, interval=row.strength.interval)) or "beyond"
 
 
 def _percent(score: Figure | None) -> str:
