@@ -73,12 +73,11 @@ def experiment(
 
     "open": more games of ours will decide.
     """
-    from cluster.lab.sources.launch import ExperimentRequest, chosen, print_list, run_experiments
+    from cluster.lab.sources.launch import chosen, print_list, run_experiments
     from cluster.lab.sources.units import DEFAULT_OUT
 
     folder = DEFAULT_OUT if out is None else out
     if not tables:
         print_list(folder, seed, output)
         return 0
-    request = ExperimentRequest(chosen(tables), scale, seed)
-    return run_experiments(request, place.placement(), output, folder, report or [])
+    return run_experiments(chosen(tables), scale, seed, place.placement(), output, folder, report or [])

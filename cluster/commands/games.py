@@ -50,14 +50,14 @@ def list_games(
     output: ResultOptions,
 ) -> None:
     """List games with their options, accepted values, and examples of moves."""
-    from cluster.report.table import Column, Table, left, text
+    from cluster.report.table import Table, left, text
     from cluster.system.terminal import print_json, stdout_console
 
     rows = _described(wanted) if wanted else _describe_all()
     if output.json:
         print_json(rows)
         return
-    columns = (Column("game, moves", width=16), Column("players", width=10), Column("option", width=20))
+    columns = [*left("game, moves", width=16), *left("players", width=10), *left("option", width=20)]
     table = Table([*columns, *left("accepted")])
     for row in rows:
         if table.rows:

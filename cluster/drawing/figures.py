@@ -207,12 +207,7 @@ def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
     if player.prunes:
         visits = f"visits {traced.visited} of {traced.total} nodes, {100 * cut / traced.total:.0f} % cut"
     title = f"{named(game)}: {player.spec} {visits}"
-    names = game.player_names
-    return Figure(title, nodes, edges, _legend_of_trace(names, player, cut), _rows(nodes, names))
-
-
-def _legend_of_trace(names: tuple[str, ...], player: Minimax, cut: int) -> list[str]:
-    first, second = names
+    first, second = game.player_names
     legend = [f"{first} (square) takes the highest value, {second} (round) the lowest; thick: the best line"]
     if player.turns_values:
         legend = [
@@ -223,7 +218,7 @@ def _legend_of_trace(names: tuple[str, ...], player: Minimax, cut: int) -> list[
         legend.append(f"{first} can reach at least {ALPHA}, {second} can limit the value to {BETA}")
     if cut:
         legend[-1] += "; dashed: cut, not visited"
-    return legend
+    return Figure(title, nodes, edges, legend, _rows(nodes, game.player_names))
 
 
 def _node_of_trace(game: Game, each: Traced, player: Minimax, mover: int) -> Node:
@@ -269,7 +264,7 @@ def figure_of_solved(graph: PositionGraph, kind: str, player: int | None = None)
         player = SECOND if graph.places[0].value < 0 else FIRST
     if kind == "graph":
         return _graph(graph)
-    if not graph.is_finite and kind in ("tree", "and-or", "strategy"):
+    if not graph.is_finite:
         raise InvalidInput("draw", kind, "graph, because positions can repeat in this game")
     if kind == "tree":
         return _unfolded(graph, "the game tree", None)
@@ -302,8 +297,7 @@ def _graph(graph: PositionGraph) -> Figure:
         for to in dict.fromkeys(move.to for move in place.moves)
     ]
     size = f"{counted(len(nodes), 'position')} and {counted(len(edges), 'move')}"
-    title = f"{named(graph.solution.game)}: the game graph, {size}"
-    return Figure(title, nodes, edges, _colours(graph), _rows(nodes, _moves(graph)))
+    return _of_solved(graph, f"the game graph, {size}", nodes, edges)
 
 
 def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept: bool = False) -> Figure:
@@ -330,18 +324,28 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
         if len(found) > MOST_NODES:
             raise _too_large("tree", len(found))
     nodes = [_node_of_solved(graph, graph.places[place], level, player) for place, level in found]
-    legend = _colours(graph)
+    legend: list[str] = []
     if player is not None:
         name = graph.solution.game.player_names[player]
-        legend.append(
-            f"moves joined by an arc: {name} needs an answer to each; elsewhere one good move is enough"
-        )
         goal = "wins" if graph.places[0].value_for(player) > 0 else "does not lose"
-        legend.append(
-            f"thick: moves with which {name} {goal}" if has_strategy else f"{name} has no winning strategy"
-        )
-    title = f"{named(graph.solution.game)}: {what}, {counted(len(nodes), 'node')}"
-    return Figure(title, nodes, edges, legend, _rows(nodes, _moves(graph)))
+        legend = [
+            f"moves joined by an arc: {name} needs an answer to each; elsewhere one good move is enough",
+            f"thick: moves with which {name} {goal}" if has_strategy else f"{name} has no winning strategy",
+        ]
+    return _of_solved(graph, f"{what}, {counted(len(nodes), 'node')}", nodes, edges, legend)
+
+
+def _of_solved(
+    graph: PositionGraph, what: str, nodes: list[Node], edges: list[Edge], legend: Sequence[str] = ()
+) -> Figure:
+    """A figure with what all figures of solved games say."""
+    first, second = graph.solution.game.player_names
+    colours = [
+        f"the winner is named below each position: {first} (blue), {second} (orange), or draw (grey)",
+        f"the player to move: {first} square, {second} round, thin if the game is over",
+    ]
+    rows = _rows(nodes, [f"{first} moves", f"{second} moves"])
+    return Figure(f"{named(graph.solution.game)}: {what}", nodes, edges, [*colours, *legend], rows)
 
 
 def _node_of_solved(graph: PositionGraph, place: Place, level: int, player: int | None = None) -> Node:
@@ -368,18 +372,6 @@ def _rows(nodes: list[Node], names: Sequence[str]) -> list[str]:
         movers = {node.player for node in nodes if node.level == level and node.player is not None}
         rows.append(names[movers.pop()] if len(movers) == 1 else "")
     return rows
-
-
-def _moves(graph: PositionGraph) -> list[str]:
-    return [f"{name} moves" for name in graph.solution.game.player_names]
-
-
-def _colours(graph: PositionGraph) -> list[str]:
-    first, second = graph.solution.game.player_names
-    return [
-        f"the winner is named below each position: {first} (blue), {second} (orange), or draw (grey)",
-        f"the player to move: {first} square, {second} round, thin if the game is over",
-    ]
 
 
 def _too_large(what: str, count: int) -> InvalidInput:

@@ -14,9 +14,11 @@ each level, ordered by the mean coordinate of each node's neighbours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from functools import partial
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from cluster.drawing.figures import Edge, Figure, Node
 from games.errors import InvalidInput
@@ -25,7 +27,6 @@ from games.game import CHANCE
 LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
 """Approximate widths of a letter in pixels; letters of prose are narrower than digits."""
 LINE, NOTE_LINE, PADDING = 25.0, 13.0, 9.0
-SMALLEST = 18.0
 BETWEEN, BETWEEN_SIDEWAYS = 44.0, 70.0
 MARGIN, LEGEND_LINE = 22.0, 18.0
 ARC = 17.0
@@ -45,8 +46,7 @@ g.node:hover .box { stroke-width: 3; }
 PAPER, INK, SOFT, LINES, PLAIN = "#ffffff", "#1b1d22", "#6b7280", "#9aa0ab", "#f1f2f4"
 
 
-@dataclass(frozen=True)
-class _Box:
+class _Box(NamedTuple):
     """The rectangle of a node: its middle, its width and its height, in pixels."""
 
     x: float
@@ -85,12 +85,9 @@ def write_svg(figure: Figure) -> str:
 def _boxes(figure: Figure) -> list[_Box]:
     """The rectangles of all nodes."""
     widths = [
-        max(SMALLEST, LETTER * len(node.text) + 2 * PADDING, SMALL_LETTER * len(node.note) + 2 * PADDING)
-        if node.text or node.note
-        else SMALLEST
-        for node in figure.nodes
+        2 * PADDING + max(LETTER * len(node.text), SMALL_LETTER * len(node.note)) for node in figure.nodes
     ]
-    heights = [(LINE if node.text else SMALLEST) + NOTE_LINE * bool(node.note) for node in figure.nodes]
+    heights = [(LINE if node.text else 2 * PADDING) + NOTE_LINE * bool(node.note) for node in figure.nodes]
     sizes = heights if figure.sideways else widths
     across = _places_across(figure, sizes if not figure.sideways else [size - GAP / 2 for size in sizes])
     thick = [0.0] * (1 + max(node.level for node in figure.nodes))
@@ -99,9 +96,7 @@ def _boxes(figure: Figure) -> list[_Box]:
     between = BETWEEN_SIDEWAYS if figure.sideways else BETWEEN
     starts = [sum(thick[:level]) + between * level for level in range(len(thick))]
     top = MARGIN + 34
-    left = (
-        MARGIN + LETTER * max((len(row) for row in figure.rows), default=0) + (MARGIN if figure.rows else 0)
-    )
+    left = MARGIN + (LETTER * max(map(len, figure.rows)) + MARGIN if figure.rows else 0)
     boxes = []
     for number, node in enumerate(figure.nodes):
         width, height = widths[number], heights[number]
@@ -186,7 +181,7 @@ def _arcs(figure: Figure, boxes: list[_Box]) -> list[str]:
     """The arcs across the outgoing edges of joined (AND) nodes."""
     arcs = []
     for number, node in enumerate(figure.nodes):
-        if not node.joined or len(figure.below[number]) < 2 or figure.sideways:
+        if not node.joined or len(figure.below[number]) < 2:
             continue
         points = []
         for edge in (figure.below[number][0], figure.below[number][-1]):
@@ -202,8 +197,6 @@ def _arcs(figure: Figure, boxes: list[_Box]) -> list[str]:
 
 
 def _row_names(figure: Figure, boxes: list[_Box]) -> list[str]:
-    if figure.sideways:
-        return []
     lines = []
     for level, name in enumerate(figure.rows):
         y = next(box.y for node, box in zip(figure.nodes, boxes, strict=True) if node.level == level)
@@ -272,35 +265,23 @@ def _in_rows(figure: Figure, sizes: list[float]) -> list[float]:
         neighbours[edge.source].append(edge.target)
         neighbours[edge.target].append(edge.source)
     places = [0.0] * len(sizes)
-    levels = sorted(rows)
-    for sweep in range(SWEEPS + 1):
-        order = levels if sweep % 2 == 0 else levels[::-1]
-        for level in order:
-            if sweep:
-                nearest = -1 if sweep % 2 == 0 else 1
-                rows[level] = _by_mean(rows[level], neighbours, places, figure, level + nearest)
-            _set_out(rows[level], sizes, places)
-    return places
 
-
-def _by_mean(
-    row: list[int], neighbours: list[list[int]], places: list[float], figure: Figure, level: int
-) -> list[int]:
-    """The nodes of a row ordered by the mean place of their neighbours on the level ``level``."""
-
-    def mean(node: int) -> float:
+    def mean(node: int, level: int) -> float:
+        """The mean place of the neighbours on a level; the own place without any."""
         near = [places[other] for other in neighbours[node] if figure.nodes[other].level == level]
         return sum(near) / len(near) if near else places[node]
 
-    return sorted(row, key=mean)
-
-
-def _set_out(row: list[int], sizes: list[float], places: list[float]) -> None:
-    """Place the nodes of a row side by side with the row's middle at 0; ``places`` is modified in place."""
-    at = -(sum(sizes[node] for node in row) + GAP * (len(row) - 1)) / 2
-    for node in row:
-        places[node] = at + sizes[node] / 2
-        at += sizes[node] + GAP
+    for sweep in range(SWEEPS + 1):
+        nearest = 1 if sweep % 2 else -1
+        for level in sorted(rows, reverse=sweep % 2 == 1):
+            if sweep:
+                rows[level].sort(key=partial(mean, level=level + nearest))
+            row = rows[level]
+            at = -(sum(sizes[node] for node in row) + GAP * (len(row) - 1)) / 2
+            for number in row:
+                places[number] = at + sizes[number] / 2
+                at += sizes[number] + GAP
+    return places
 
 
 def write_dot(figure: Figure) -> str:
@@ -350,8 +331,7 @@ def _dot_edge(edge: Edge) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    return json.dumps(text, ensure_ascii=False)
 
 
 def write_text(figure: Figure) -> str:

@@ -353,4 +353,4 @@ def _named(tally: Tally) -> str:
 
 
 def _percent(share: float, interval: Interval) -> str:
-    return percent(share, 1, interval).text.replace("(", "(95 %: ")
+    return percent(share, 1, interval).replace("(", "(95 %: ")

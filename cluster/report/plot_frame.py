@@ -36,12 +36,9 @@ def game_name(spec: str) -> str:
 
 def new_figure(width: float, height: float) -> Any:
     """An empty figure of this size in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
 
-    figure = Drawing((width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Drawing((width, height), layout="constrained")
 
 
 def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float] = ()) -> None:
@@ -135,7 +132,7 @@ def save(
     legend.set_in_layout(False)
     figure.text(0.01, 0.05 / height, where or provenance(), fontsize=7, color="#666666")
     # Panels use the space that texts, legend and foot leave.
-    bottom = 1.5 * foot + legend.get_window_extent(figure.canvas.get_renderer()).height / figure.bbox.height
+    bottom = 1.5 * foot + legend.get_window_extent().height / figure.bbox.height
     figure.get_layout_engine().set(rect=(0, bottom, 1, top - bottom))
     figure.draw_without_rendering()
     for panel in figure.axes:

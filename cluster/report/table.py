@@ -1,6 +1,6 @@
-"""Tables of results: typed cells, renderers for the terminal, Markdown and HTML, and files of results.
+"""Tables of results: texts of cells, tables for the terminal, for Markdown and HTML, and files of results.
 
-A cell is made by the function for its type: text, count, number, percent, rate, duration.
+The text of a cell is made by the function for its type: count, number, percent, rate, duration.
 """
 
 from __future__ import annotations
@@ -9,102 +9,69 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Column
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from cluster.system import terminal as words
 
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
+Cell = str | Text
 Tone = Literal["", "good", "bad", "strong", "dim"]
 Ends = Sequence[float | None]
 """The lower and the upper end of an interval; None where it has no end."""
-STYLES: Mapping[Tone, str] = {"": "", "good": "", "bad": "yellow", "strong": "bold", "dim": "dim"}
-"""Styles on a terminal."""
-CLASSES: Mapping[Tone, str] = {"good": "yes", "bad": "no"}
-"""Classes of HTML cells."""
+STYLES: Mapping[str, str] = {"bad": "yellow", "strong": "bold"}
+"""Styles of tones on a terminal; dim is a style itself, and good is none."""
+CLASSES: Mapping[str, str] = {"good": "yes", "yellow": "no"}
+"""Classes of HTML cells by style."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One field of a table."""
-
-    text: str
-    tone: Tone = ""
-
-
-@dataclass(frozen=True)
-class Column:
-    """Heading and layout of a column. A line break in the heading is kept on a terminal only."""
-
-    name: str
-    right: bool = False
-    width: int | None = None
-    """In characters, on a terminal; None: as wide as its longest cell."""
-
-
-@dataclass
-class Table:
+class Table(RichTable):
     """Rows of cells below headings. A row may have fewer cells than there are columns."""
 
-    columns: Sequence[Column]
-    rows: list[Sequence[Cell]] = field(default_factory=list)
-    title: str = ""
-    caption: str = ""
-
-    def add(self, *cells: Cell | str) -> None:
-        """Append a row; a string is a text cell."""
-        self.rows.append([text(cell) if isinstance(cell, str) else cell for cell in cells])
-
-    def __rich__(self) -> RichTable:
-        """The table for a console: numbers are never wrapped, texts at the end of the line."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        grid = RichTable(
+    def __init__(self, columns: Sequence[Column], title: str = "", caption: str = "") -> None:
+        super().__init__(
+            *columns,
             box=SIMPLE_HEAD,
             pad_edge=False,
             padding=(0, 1, 0, 0),
-            title=Text(self.title) if self.title else None,
+            title=Text(title) if title else None,
             title_justify="left",
-            caption=Text(self.caption) if self.caption else None,
+            caption=Text(caption) if caption else None,
+            caption_style="none",
             caption_justify="left",
         )
-        for column in self.columns:
-            grid.add_column(
-                Text(column.name),
-                justify="right" if column.right else "left",
-                no_wrap=column.right and column.width is None,
-                overflow="fold",
-                width=column.width,
-            )
-        for row in self.rows:
-            grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
-        return grid
+
+    def add(self, *cells: Cell) -> None:
+        """Append a row. Nothing in a string is markup."""
+        self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
 
-def left(*names: str) -> list[Column]:
-    """Columns of text."""
-    return [Column(name) for name in names]
+def left(*names: str, width: int | None = None) -> list[Column]:
+    """Columns of text, as wide on a terminal as their longest cells or as given.
+
+    A line break in a heading is kept on a terminal only.
+    """
+    return [Column(Text(name), overflow="fold", width=width) for name in names]
 
 
 def right(*names: str) -> list[Column]:
-    """Columns of numbers."""
-    return [Column(name, right=True) for name in names]
+    """Columns of numbers, which are never wrapped."""
+    return [Column(Text(name), justify="right", overflow="fold", no_wrap=True) for name in names]
 
 
-def text(content: str, tone: Tone = "") -> Cell:
-    """Words."""
-    return Cell(content, tone)
+def text(content: str, tone: Tone = "") -> Text:
+    """Words in a tone."""
+    return Text(content, STYLES.get(tone, tone))
 
 
-def count(number: float | None) -> Cell:
+def count(number: float | None) -> str:
     """A whole number with thousands separators; empty for None."""
-    return Cell("" if number is None else words.count(number))
+    return "" if number is None else words.count(number)
 
 
 def number(
@@ -112,64 +79,63 @@ def number(
     form: str = "",
     interval: Ends | None = None,
     half: float | None = None,
-    unknown: str = "",
     unit: str = "",
-) -> Cell:
+) -> str:
     """A number in a format of Python, or with three significant digits; its interval is in brackets.
 
-    ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unknown``
-    is the text of None, and of an infinite value; ``unit`` follows the number.
+    ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unit`` follows the
+    number. Empty for None, and for an infinite value.
     """
     if value is None or not math.isfinite(value):
-        return Cell(unknown)
+        return ""
     beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
-    return Cell(_digits(value, form) + unit + _brackets(interval, form) + beside)
+    return _digits(value, form) + unit + _brackets(interval, form) + beside
 
 
 def percent(
-    share: float | None,
-    decimals: int = 0,
-    interval: Ends | None = None,
-    half: float | None = None,
-    signed: bool = False,
-) -> Cell:
-    """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
+    share: float | None, decimals: int = 0, interval: Ends | None = None, signed: bool = False
+) -> str:
+    """A share in per cent; 1 is 100 %. The ends of ``interval`` are shares too. Empty for None."""
     if share is None:
-        return Cell("")
+        return ""
     ends = interval and [None if end is None else 100 * end for end in interval]
-    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, half and 100 * half, unit=" %")
+    return number(100 * share, f"{'+' * signed}.{decimals}f", ends, unit=" %")
 
 
-def rate(per_s: float) -> Cell:
+def rate(per_s: float) -> str:
     """Events a second."""
-    return Cell(words.rate(per_s))
+    return words.rate(per_s)
 
 
-def duration(seconds: float) -> Cell:
+def duration(seconds: float) -> str:
     """A time as microseconds, milliseconds, seconds, minutes or hours."""
     if 0 < seconds < 0.1:
-        return Cell(f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms")
-    return Cell(words.duration(seconds))
+        return f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms"
+    return words.duration(seconds)
 
 
 def markdown(table: Table) -> list[str]:
     """The lines of a table as GitHub reads it, without title and caption."""
-    lines = [_line(_heading(column) for column in table.columns)]
-    lines.append("".join("|---:" if column.right else "|---" for column in table.columns) + "|")
-    lines += [_line(_markdown_cell(cell) for cell in _whole(table, row)) for row in table.rows]
+    lines = [_line(map(_heading, table.columns))]
+    lines.append("".join("|---:" if column.justify == "right" else "|---" for column in table.columns) + "|")
+    for row in _rows(table):
+        cells = [(content.replace("|", "\\|"), style) for content, style in row]
+        lines.append(
+            _line(f"**{content}**" if style in STYLES.values() else content for content, style in cells)
+        )
     return lines
 
 
 def html(table: Table) -> str:
     """A table element without title and caption."""
-    heads = "".join(
-        f"<th{_class('n' * column.right)}>{escape(_heading(column))}</th>" for column in table.columns
-    )
-    lines = [f'<div class="wide"><table><thead><tr>{heads}</tr></thead>']
-    for row in table.rows:
+    numeric = ["n" if column.justify == "right" else "" for column in table.columns]
+    heads = [escape(_heading(column)) for column in table.columns]
+    cells = "".join(f"<th{_class(kind)}>{head}</th>" for kind, head in zip(numeric, heads, strict=True))
+    lines = [f'<div class="wide"><table><thead><tr>{cells}</tr></thead>']
+    for row in _rows(table):
         cells = "".join(
-            f"<td{_class('n' * column.right, CLASSES.get(cell.tone, ''))}>{escape(cell.text)}</td>"
-            for column, cell in zip(table.columns, _whole(table, row), strict=True)
+            f"<td{_class(kind, CLASSES.get(style, ''))}>{escape(content)}</td>"
+            for kind, (content, style) in zip(numeric, row, strict=True)
         )
         lines.append(f"<tr>{cells}</tr>")
     return "\n".join([*lines, "</table></div>"])
@@ -220,21 +186,17 @@ def _brackets(interval: Ends | None, form: str) -> str:
 
 
 def _heading(column: Column) -> str:
-    return column.name.replace("\n", " ")
+    return str(column.header).replace("\n", " ")
 
 
-def _whole(table: Table, row: Sequence[Cell]) -> list[Cell]:
-    """The row, filled with empty cells up to the last column."""
-    return [*row, *(Cell("") for _ in range(len(table.columns) - len(row)))]
+def _rows(table: Table) -> list[list[tuple[str, str]]]:
+    """Words and style of the cells of each row; empty ones up to the last column."""
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    return [[(str(cell), str(getattr(cell, "style", ""))) for cell in row] for row in rows]
 
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _markdown_cell(cell: Cell) -> str:
-    content = cell.text.replace("|", "\\|")
-    return f"**{content}**" if cell.tone in ("bad", "strong") and content else content
 
 
 def _class(*names: str) -> str:

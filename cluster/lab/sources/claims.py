@@ -23,14 +23,13 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from cluster.lab.sources.estimate import PERCENT, Estimate
-from cluster.lab.sources.report import Heading, Item, Paragraph, Part, Picture, command, ours_text
+from cluster.lab.sources.report import Part, Picture, Words, command, ours_text
 from cluster.lab.sources.table import load, names
 from cluster.lab.sources.units import Store
 from cluster.lab.sources.verdict import Laboratory, Verdict
@@ -123,30 +122,29 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
     judged = [(claim, figures_of(claim, results)) for claim in data["claims"]]
     verdicts = [verdict_of(*each) for each in judged]
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())
-    yield Heading(1, "Claims of the sources")
-    yield Paragraph(f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}")
-    yield Paragraph(f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`.")
+    yield Words("Claims of the sources", "#")
+    yield Words(f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}")
+    yield Words(f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`.")
     shown: set[str] = set()
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):
-        yield Heading(2, f"{number}. {claim['title']}: {verdict}")
+        yield Words(f"{number}. {claim['title']}: {verdict}", "##")
         because = claim.get("because", {}).get(verdict, "")
-        yield Paragraph(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
+        yield Words(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
         rules = [(*rule.split(), SAID[truth]) for rule, truth in truths_of(claim, figures).items()]
         between = [rule for rule in rules if rule[0] not in figures or rule[2] in figures]
         for name, (label, estimate) in figures.items():
             value = ours_text(estimate) if estimate else "-"
             named = f"{name}: " if any(name in rule for rule in between) else ""
             needs = [f"{by}{end}: {said}" for of, by, end, said in rules if of == name and end not in figures]
-            yield Item(f"{named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}")
+            yield Words(f"{named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}", "-")
         if between:
-            yield Paragraph(f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}.")
+            yield Words(f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}.")
         if "open" in claim:
-            yield Paragraph(f"Not measured: {claim['open']}.")
+            yield Words(f"Not measured: {claim['open']}.")
         for table in tables_of(claim):
-            found = () if table in shown else pictures.get(table, ())
-            yield from (replace(picture, title=table) for picture in found)
+            yield from () if table in shown else pictures.get(table, ())
             shown.add(table)
-    yield Heading(2, "Where recorded figures come from")
+    yield Words("Where recorded figures come from", "##")
     for name, record in data["records"].items():
-        yield Item(f"{name}: {record['command']} ({record['where']})")
-    yield Paragraph(data["references"])
+        yield Words(f"{name}: {record['command']} ({record['where']})", "-")
+    yield Words(data["references"])

@@ -88,10 +88,7 @@ def search_tree(arguments: Arguments) -> Found:
 
 def window_patterns(arguments: Arguments) -> Found:
     """Numbers of windows of five cells with stones of one player only, by number of stones."""
-    stones = Counter(mask.bit_count() for mask in range(1 << 5))
-    return {f"{count} stones": stones[count] for count in range(1, 6)} | {
-        "all": sum(stones.values()) - stones[0]
-    }
+    return {f"{count} stones": math.comb(5, count) for count in range(1, 6)} | {"all": 2**5 - 1}
 
 
 def every_line(arguments: Arguments) -> Found:
@@ -134,29 +131,18 @@ class Opponents:
             return Counter({(value > 0) - (value < 0): 1})
         if int(self.game.calls.current_player(state)) != side:
             return sum((self.lines(child, side) for _, child in self.game.successors(state)), Counter[int]())
-        after = state.copy()
-        self.game.calls.play(after, self._answer(state))
-        return self.lines(after, side)
-
-    def _answer(self, state: State) -> int:
-        key = state.tobytes()
+        after, key = state.copy(), state.tobytes()
         if key not in self.answers:
-            legal = self.game.legal_moves(state)
-            self.answers[key] = (
-                legal[0] if len(legal) == 1 else ask(self.player, self.game, state, self.seed)[0].move
-            )
-        return self.answers[key]
+            only, *others = self.game.legal_moves(state)
+            self.answers[key] = ask(self.player, self.game, state, self.seed)[0].move if others else only
+        self.game.calls.play(after, self.answers[key])
+        return self.lines(after, side)
 
 
 def thinking(arguments: Arguments, number: int) -> Samples:
     """Play a game against itself or player ``b``; returns the effort of each move, except those of ``b``."""
-    context = MatchContext(
-        arguments["game"],
-        None,
-        (arguments["a"], arguments.get("b", arguments["a"])),
-        int(arguments["seed"]),
-        0,
-    )
+    specs = arguments["a"], arguments.get("b", arguments["a"])
+    context = MatchContext(arguments["game"], None, specs, int(arguments["seed"]), 0)
     game = context.load_game()
     watched: dict[str, list[float]] = {"simulations": [], "calls": [], "ms": [], "simulations a second": []}
     a, b = (player_of(spec, game) for spec in context.players)
@@ -181,22 +167,17 @@ class _Watched(Player):
         started = time.thread_time()
         choice = self._player.choose(seen, seed)
         spent_s = time.thread_time() - started
-        for name, value in (
-            ("simulations", choice.simulations),
-            ("calls", choice.nodes),
-            ("ms", 1000 * spent_s),
-            ("simulations a second", choice.simulations / max(spent_s, 1e-9)),
-        ):
-            self._watched[name].append(value)
+        per_s = choice.simulations / max(spent_s, 1e-9)
+        values = choice.simulations, choice.nodes, 1000 * spent_s, per_s
+        for observations, value in zip(self._watched.values(), values, strict=True):
+            observations.append(value)
         return choice
 
 
 def sampling_accuracy(arguments: Arguments) -> Found:
-    """The sampling player in the thesis on Battleship, by exact probabilities.
-
-    Returns its accuracy (ship cells / shots of a game, in %), and its mean number of shots.
-
-    Figures of accuracy: mean and standard deviation over games, and the median of the worst of 100 games.
+    """The sampling player in the thesis on Battleship, by exact probabilities: its mean number of shots, and
+    its accuracy (ship cells / shots of a game, in %): mean and standard deviation over games, and the median
+    of the worst of 100 games.
 
     A step that hits a ship proposes a cell that it hit. So a shot misses only if no step has hit a ship.
     Arguments: ``depth``, ``steps``, and ``tries_again``: whether the first cell of a step is drawn from all

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, filterfalse, groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.units import Store, UnitWorker
 from cluster.lab.sources.verdict import Laboratory, Study, judge
 from cluster.launch import Launch, Output, launch
-from cluster.report.table import Column, Table, right, text
+from cluster.report.table import Table, left, right, text
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
@@ -28,22 +27,6 @@ UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
 FAILED = 1
 UNITS = ("game or count", "games and counts")
-
-
-@dataclass(frozen=True)
-class ExperimentRequest:
-    """The request of a run: tables, scale and seed."""
-
-    tables: tuple[str, ...]
-    scale: str = "quick"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Raises InvalidInput (scale, seed); table names are checked when tables are loaded."""
-        if self.scale not in SCALES:
-            raise InvalidInput("scale", self.scale, " or ".join(SCALES))
-        if not 0 <= self.seed < 2**63:
-            raise InvalidInput("seed", self.seed, "a whole number from 0 to 2**63 - 1")
 
 
 def chosen(words: Sequence[str]) -> tuple[str, ...]:
@@ -65,7 +48,7 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     """Print all tables with the numbers of done units and the CPU time of the others, as a table or JSON."""
     laboratories = {scale: Laboratory(map(load, names()), scale, seed, Store(out)) for scale in LISTED}
     found: list[dict[str, Any]] = []
-    shown = Table([Column("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
+    shown = Table([*left("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
     for table in map(load, names()):
         if not found or table.source != found[-1]["source"]:
             shown.add(text(table.source, "dim"))
@@ -85,7 +68,9 @@ def print_list(out: Path, seed: int, output: Output) -> None:
 
 
 def run_experiments(
-    request: ExperimentRequest,
+    tables: Sequence[str],
+    scale: str,
+    seed: int,
     place: Placement,
     output: Output,
     out: Path,
@@ -93,17 +78,21 @@ def run_experiments(
 ) -> int:
     """Run missing units, print tables and write reports; returns the exit status.
 
-    Raises InvalidInput, ConnectionError, OSError.
+    Raises InvalidInput (scale, seed, report, out), ConnectionError, OSError.
     """
+    if scale not in SCALES:
+        raise InvalidInput("scale", scale, " or ".join(SCALES))
+    if not 0 <= seed < 2**63:
+        raise InvalidInput("seed", seed, "a whole number from 0 to 2**63 - 1")
     for path in reports:
         report.check(path)
     with launch(output) as started:
         store = started.stack.enter_context(Store(out))
-        laboratory = Laboratory(map(load, request.tables), request.scale, request.seed, store)
+        laboratory = Laboratory(map(load, tables), scale, seed, store)
         jobset = Jobset(laboratory)
         if laboratory.units:
             started.say(f"{counted(laboratory.units, *UNITS)} to run: {laboratory.left().time} of CPU time")
-        studies = _run_tables(request, jobset, started, place, output)
+        studies = _run_tables(jobset, started, place, output)
         if jobset.cancelled:
             left = counted(laboratory.units - laboratory.done, *UNITS)
             started.say(
@@ -121,9 +110,9 @@ def run_experiments(
 
         pictures, of_sources = pictures_of(studies), [each for each in studies if each.name != claims.SOURCE]
         if of_sources:
-            parts = list(report.parts(of_sources, request.scale, request.seed, pictures))
+            parts = list(report.parts(of_sources, scale, seed, pictures))
         else:
-            parts = list(claims.parts(store, request.scale, request.seed, pictures))
+            parts = list(claims.parts(store, scale, seed, pictures))
         if 0 < len(of_sources) < len(studies):
             started.say("not in the report: claims; banyan experiment claims --report FILE.md writes them")
     for path in reports:
@@ -132,45 +121,28 @@ def run_experiments(
     return FAILED if laboratory.failures else 0
 
 
-def _run_tables(
-    request: ExperimentRequest,
-    jobset: Jobset[Laboratory],
-    started: Launch,
-    place: Placement,
-    output: Output,
-) -> list[Study]:
+def _run_tables(jobset: Jobset[Laboratory], started: Launch, place: Placement, output: Output) -> list[Study]:
     """Run units and return the studies; each is printed once its tables and those before it are complete."""
     laboratory = jobset.units
     console = terminal.stdout_console(output.colour)
-    waiting = list(request.tables)
+    tables = (table.name for table in laboratory.tables)
+    waiting = [list(own) for _, own in groupby(tables, lambda name: name.partition("/")[0])]
+    """Names of the tables that are not printed, by source."""
     studies: list[Study] = []
-    doing = ""
-    first: tuple[float, float] | None = None
-    """Seconds and CPU seconds at the first look after a unit was done, before which kernels are compiled."""
 
     def in_short(_: Laboratory) -> list[str]:
         """What is done, in a few words."""
+        doing = next(filterfalse(laboratory.is_whole, chain(*waiting)), "")
         parts = [f"{doing}: {terminal.count(laboratory.done)} of {counted(laboratory.units, *UNITS)}"]
         left = laboratory.left()
-        nonlocal first
-        spent_s = laboratory.spent_s
-        if laboratory.done and first is None:
-            first = jobset.elapsed_s, spent_s
-        if first is not None and left.complete and spent_s > first[1]:
-            left_s = left.cpu_s * (jobset.elapsed_s - first[0]) / (spent_s - first[1])
+        if left.complete and laboratory.spent_s:
+            left_s = left.cpu_s * jobset.elapsed_s / laboratory.spent_s
             parts.append(f"some {terminal.duration(left_s)} left")
         return parts
 
     def take_whole(_: Jobset[Laboratory]) -> None:
-        nonlocal doing
-        while waiting:
-            source = waiting[0].partition("/")[0]
-            own = [name for name in waiting if name.partition("/")[0] == source]
-            doing = next((name for name in own if not laboratory.is_whole(name)), "")
-            if doing:
-                break
-            studies.extend(judge(list(map(laboratory.result, own))))
-            del waiting[: len(own)]
+        while waiting and all(map(laboratory.is_whole, waiting[0])):
+            studies.extend(judge(list(map(laboratory.result, waiting.pop(0)))))
             if not output.json:
                 report.show(report.of_study(studies[-1], {}), console)
 

@@ -319,4 +319,4 @@ def _svg(figure: Figure, name: str, title: str) -> Picture:
     svg = svg if "<g " in svg else re.sub(" ?</?g/?>", "", svg)
     style = f'style="font: 9.5px system-ui, sans-serif" role="img"> <title>{escape(title)}</title>'
     svg = svg.replace(">", f" {style}", 1).replace("> <", ">\n<") + "\n"
-    return Picture(name.replace("/", "-"), f"{name}: {title}", svg)
+    return Picture(name.replace("/", "-"), svg)

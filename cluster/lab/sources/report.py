@@ -67,32 +67,21 @@ WIDEST = 5.0
 FEWEST = 2
 """Number of observations up to which an interval is not shown."""
 TONES: Mapping[str, Tone] = {AGREES: "good", DIFFERS: "bad"}
+TAGS = {"#": "h1", "##": "h2", "###": "h3", "-": "li", "": "p"}
+"""HTML elements by what Markdown has at the beginning of a line."""
 MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading of level 1 to 3."""
-
-    level: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """Prose; parts between backquotes are code."""
+class Words:
+    """A heading, an item of a list, or a paragraph; what is between backquotes is code."""
 
     text: str
+    mark: str = ""
+    """How Markdown begins it, one of TAGS."""
     more: str = ""
     """What only the HTML page says besides."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """An item of a list; as `Paragraph`."""
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -101,11 +90,10 @@ class Picture:
 
     stem: str
     """Name of its file without ending."""
-    title: str
     svg: str
 
 
-Part = Heading | Paragraph | Item | Picture | Table
+Part = Words | Picture | Table
 
 
 def check(path: Path) -> None:
@@ -138,16 +126,12 @@ def to_markdown(parts: Iterable[Part]) -> str:
     lines: list[str] = []
     for part in parts:
         match part:
-            case Heading(level, text):
-                lines.append(f"{'#' * level} {text}")
+            case Words(text, mark):
+                lines.append(f"{mark} {text}" if mark else text)
             case Picture(stem):
                 lines.append(f"![{stem}]({PICTURES}/{quote(stem)}.svg)")
             case Table():
                 lines += markdown(part)
-            case Item(text):
-                lines.append(f"- {text}")
-            case Paragraph(text):
-                lines.append(text)
         lines.append("")
     return "\n".join(lines)
 
@@ -156,7 +140,7 @@ def to_html(parts: Sequence[Part]) -> str:
     """The text of an HTML page, which needs no other file."""
     style = (resources.files("cluster.lab.sources") / "report.css").read_text(encoding="utf-8")
     body = "\n".join(map(_element, parts)).replace("</ul>\n<ul>", "\n")
-    title = next(part.text for part in parts if isinstance(part, Heading))
+    title = next(part.text for part in parts if isinstance(part, Words))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -173,31 +157,24 @@ def show(parts: Iterable[Part], console: Console) -> None:
         match part:
             case Table():
                 console.print(part)
-            case Heading(text=text):
-                console.print(Text(text, style="bold"), soft_wrap=True)
-            case Paragraph(text) | Item(text):
-                console.print(Text(text), soft_wrap=True)
+            case Words(text, mark):
+                console.print(Text(text, style="bold" if "#" in mark else ""), soft_wrap=True)
 
 
 def _element(part: Part) -> str:
     match part:
-        case Heading(level, text):
-            return f"<h{level}>{escape(text)}</h{level}>"
         case Picture(svg=svg):
             themed = re.sub("|".join(THEME), lambda found: f"var(--{THEME[found[0]]})", svg)
             return f'<figure class="wide">{themed}</figure>'
         case Table():
             return html(part)
-        case Item(text):
-            return f"<ul><li>{_prose(text)}</li></ul>"
-        case Paragraph(text):
-            more = f"<p>{_prose(part.more)}</p>" if part.more else ""
-            return f"<p>{_prose(text)}</p>{more}"
-
-
-def _prose(text: str) -> str:
-    parts = escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts))
+        case Words(text, mark, more):
+            pieces = enumerate(escape(text).split("`"))
+            words = "".join(f"<code>{piece}</code>" if n % 2 else piece for n, piece in pieces)
+            element = f"<{TAGS[mark]}>{words}</{TAGS[mark]}>"
+            if mark == "-":
+                return f"<ul>{element}</ul>"
+            return element + _element(Words(more)) if more else element
 
 
 def parts(
@@ -211,12 +188,12 @@ def parts(
     ]
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
-    yield Heading(1, TITLE)
+    yield Words(TITLE, "#")
     for study in studies:
         title = study.results[0].table.source.partition(",")[0]
-        yield Item(f"{study.name} ({title}): {study.sentence}")
-    yield Paragraph(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
-    yield Paragraph(HOW)
+        yield Words(f"{study.name} ({title}): {study.sentence}", "-")
+    yield Words(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
+    yield Words(HOW)
     for study in studies:
         heading, _, *others = of_study(study, pictures)  # The sentence stands above.
         yield from (heading, *others)
@@ -229,8 +206,8 @@ def command(tables: str, scale: str, seed: int) -> str:
 
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
-    yield Heading(2, f"{study.name} {study.results[0].table.source}")
-    yield Paragraph(study.sentence)
+    yield Words(f"{study.name} {study.results[0].table.source}", "##")
+    yield Words(study.sentence)
     said = []
     if study.missing:
         said.append(f"Not in this report: {counted(study.missing, 'table')} of the source.")
@@ -238,13 +215,14 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
         said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
     if said:
-        yield Paragraph(" ".join(said))
+        yield Words(" ".join(said))
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
-        yield Heading(3, f"{table.name} {table.title}")
+        yield Words(f"{table.name} {table.title}", "###")
         if table.note:
-            yield Paragraph(*table.note.split("\n", 1))
+            note, _, more = table.note.partition("\n")
+            yield Words(note, more=more)
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
@@ -253,10 +231,10 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         for ours in (False, True):
             if rows := result.rows(ours):
                 if ours and len(rows) < len(result.verdicts):
-                    yield Paragraph("Of ours:")
+                    yield Words("Of ours:")
                 yield _rows(rows, table.relative, letters)
-        yield from map(Item, shared)
-        yield from (Item(f"{letter}: {reason}") for reason, letter in letters.items())
+        for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
+            yield Words(sentence, "-")
 
 
 def _reasons(each: Verdict) -> list[str]:
@@ -268,8 +246,7 @@ def _reasons(each: Verdict) -> list[str]:
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
     """A line for each row; ``letters`` are those of sentences about rows."""
-    shown = [_figures(each, rows[0] if relative else None) for each in rows]
-    columns_of = [{name: texts for name, *texts in figures} for figures in shown]
+    columns_of = [_figures(each, rows[0] if relative else None) for each in rows]
     names_of = max(columns_of, key=len)
     alike = all(
         each.keys() <= names_of.keys() if relative else each.keys() == names_of.keys() for each in columns_of
@@ -299,8 +276,8 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
     return found
 
 
-def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]:
-    """Name, source's and our text of each figure of a row; with ratios to the first row's, if given."""
+def _figures(each: Verdict, first: Verdict | None) -> dict[str, tuple[str, str]]:
+    """By name the source's and our text of each figure of a row; with ratios to the first row's, if given."""
     estimates = each.measured.estimates if each.measured else {}
     names_of = [*(each.row.figures or estimates)]
     if (*names_of,) == OUTCOMES:
@@ -309,8 +286,8 @@ def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]
         if each.measured and each.measured.score and estimates["wins"].number > FEWEST:
             _, low, high = each.measured.score
             own += f" ({100 * low:.0f}-{100 * high:.0f})"
-        return [("/".join(OUTCOMES), source, own)]
-    found = []
+        return {"/".join(OUTCOMES): (source, own)}
+    found = {}
     for name in names_of[: None if each.row.figures else MOST_OF_OURS]:
         printed, ours = each.row.figures.get(name), estimates.get(name)
         source = source_text(printed) if printed else ""
@@ -318,7 +295,7 @@ def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]
         if printed and ours and first and first.measured and name in first.row.figures:
             source += _ratio(float(printed.value), float(first.row.figures[name].value))
             own += _ratio(ours.value, first.measured.estimates[name].value)
-        found.append((name, source, own))
+        found[name] = source, own
     return found
 
 

@@ -53,9 +53,6 @@ OUTCOMES = ("wins", "draws", "losses")
 SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 _SAID = ("remark", "not_comparable", "deviates", "cause")
-_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", "cpu_s", *_SAID, *SCALES)
-_OF_SOURCE = ("as_printed", "deviates", "cause")
-"""Keys that rows of ours do not take from [defaults]."""
 _TABLE = (
     *("title", "note", "not_comparable", "inferred", "relative", "holds", "axis"),
     *("defaults", "scales", "rows"),
@@ -124,9 +121,7 @@ def names() -> list[str]:
 
 @cache
 def load(name: str) -> Table:
-    """Load a table. Raises InvalidInput (table) for an unknown name or an invalid file."""
-    if name not in names():
-        raise InvalidInput("table", name, "one of " + ", ".join(names()) + ", or all")
+    """Load the table of a name that is one of `names`. Raises InvalidInput (table) for an invalid file."""
     text = (_folder() / f"{name.replace('/', '-', 1)}.toml").read_text(encoding="utf-8")
     return read(name, text, sources()[name.partition("/")[0]])
 
@@ -161,12 +156,11 @@ def read(name: str, text: str, source: str) -> Table:
 def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
     defaults = data.get("defaults", {})
     ours = bool(own.get("ours", defaults.get("ours")))
-    row = {key: value for key, value in defaults.items() if not (ours and key in _OF_SOURCE)} | dict(own)
-    missing = [
-        key for key in ("name", "measure", "figures") if key not in row and not (ours and key == "figures")
-    ]
-    if missing:
-        raise InvalidInput("table", f"{table} {row.get('name', '')}", f"a row with {', '.join(missing)}")
+    of_source = ("as_printed", "deviates", "cause") if ours else ()
+    row = {key: value for key, value in defaults.items() if key not in of_source} | dict(own)
+    needed = ("name", "measure") if ours else ("name", "measure", "figures")
+    if not row.keys() >= {*needed}:
+        raise InvalidInput("table", f"{table} {row.get('name', '')}", f"a row with {', '.join(needed)}")
     scales = data.get("scales", {})
     like = "quick" if scale == "smoke" else scale
     values = {**scales.get(like, {}), **row.get(like, {})}
@@ -174,7 +168,8 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         values["games"] = min(SMOKE_GAMES, values.get("games", SMOKE_GAMES))
         values |= scales.get("smoke", {}) | row.get("smoke", {})
     cpu_s = values.pop("cpu_s", row.get("cpu_s"))
-    details = {key: value for key, value in row.items() if key not in _OWN} | values
+    own_keys = {*Row.__annotations__, "n", *SCALES}
+    details = {key: value for key, value in row.items() if key not in own_keys} | values
     try:
         details = {key: _filled(value, values) for key, value in details.items()}
     except KeyError as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
 from cluster.lab.sources.table import OUTCOMES, Row, Table, names
-from cluster.lab.sources.units import Need, Store, need_of
+from cluster.lab.sources.units import Need, Store, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
@@ -50,7 +50,7 @@ class Comparison:
         return self.source.probability(self.ours) if self.ours.has_interval else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Verdict:
     """A row with its measured figures, or the reason why there are none."""
 
@@ -227,18 +227,14 @@ class Study:
 
 
 def judge(results: Sequence[TableResult]) -> list[Study]:
-    """The studies of the results, in which p of all rows of a study is corrected by Holm's method."""
-    studies = []
-    for _, group in groupby(results, lambda result: result.table.name.partition("/")[0]):
-        own = list(group)
-        verdicts = [each for result in own for each in result.verdicts]
-        tested = [each.p for each in verdicts if each.p is not None]
-        corrected = iter(holm(tested))
-        judged = iter(
-            [replace(each, corrected=None if each.p is None else next(corrected)) for each in verdicts]
-        )
-        results_of = [replace(each, verdicts=tuple(next(judged) for _ in each.verdicts)) for each in own]
-        studies.append(Study(tuple(results_of)))
+    """The studies of the results; corrects p of all rows of a study, in place, by Holm's method."""
+    sources = groupby(results, lambda result: result.table.name.partition("/")[0])
+    studies = [Study(tuple(own)) for _, own in sources]
+    for study in studies:
+        verdicts = [each for result in study.results for each in result.verdicts]
+        tested = [(each, each.p) for each in verdicts if each.p is not None]
+        for (each, _), corrected in zip(tested, holm([p for _, p in tested]), strict=True):
+            each.corrected = corrected
     return studies
 
 
@@ -354,17 +350,15 @@ class Laboratory(Units):
         return [
             Task(number, Unit(number), work=0, context=place)
             for place, need in self.contexts.items()
-            for number in self.kept[place].missing(need)
+            for number in missing(need, self.kept[place])
         ]
 
     def take(self, context: int, result: UnitDone) -> None:
         """Store the result of a unit."""
-        found, cpu_s = result.found
         self._done += 1
-        self.kept[context].units[result.index] = found
-        self.kept[context].cpu_s += cpu_s
-        self.spent_s += cpu_s
-        self._store.add(self.contexts[context], result.index, found, cpu_s)
+        self.kept[context][result.index] = result.found
+        self.spent_s += result.found[1]
+        self._store.add(self.contexts[context], result.index, result.found)
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
         """Note that a unit raised, or its result could not be sent: its need has failed."""
@@ -378,20 +372,21 @@ class Laboratory(Units):
     def is_whole(self, table: str) -> bool:
         """Whether each need of a table is done or has failed."""
         places = self._needs_of(table) - self.failures.keys()
-        return not any(self.kept[place].missing(self.contexts[place]) for place in places)
+        return not any(missing(self.contexts[place], self.kept[place]) for place in places)
 
     def left(self, tables: Collection[str] = ()) -> Left:
         """What is done and left of some tables, or of all; units that rows share count once."""
         places = set().union(*map(self._needs_of, tables)) if tables else self.contexts
-        missing = {place: len(self.kept[place].missing(self.contexts[place])) for place in places}
-        costs = [
-            (number, self.kept[place].unit_cpu_s or self._costs.get(place))
-            for place, number in missing.items()
-        ]
         units = sum(self.contexts[place].units for place in places)
-        cpu_s = sum(number * (cost or 0.0) for number, cost in costs)
-        complete = all(cost is not None for number, cost in costs if number)
-        return Left(units - sum(missing.values()), units, cpu_s, complete)
+        left, cpu_s, complete = 0, 0.0, True
+        for place in places:
+            done = self.kept[place]
+            if number := len(missing(self.contexts[place], done)):
+                spent_s = sum(each_s for _, each_s in done.values())
+                cost = spent_s / len(done) if spent_s else self._costs.get(place)
+                left, cpu_s = left + number, cpu_s + number * (cost or 0.0)
+                complete = complete and cost is not None
+        return Left(units - left, units, cpu_s, complete)
 
     def _needs_of(self, name: str) -> set[int]:
         needed = (each for (table, _), each in self._of_rows.items() if table == name)
@@ -401,14 +396,14 @@ class Laboratory(Units):
         """The verdicts of a table. Rows with missing units count as not run."""
         table = next(table for table in self.tables if table.name == name)
         verdicts = []
-        for number, row in enumerate(table.rows_at[self.scale]):
-            needed, measured = self._of_rows[name, number], None
+        for index, row in enumerate(table.rows_at[self.scale]):
+            needed, measured = self._of_rows[name, index], None
             if isinstance(needed, str):
                 failure = needed
             else:
                 place, need = needed
-                missing = self.kept[place].missing(need)
-                lost = counted(len(missing), "unit is missing", "units are missing") if missing else ""
+                number = len(missing(need, self.kept[place]))
+                lost = counted(number, "unit is missing", "units are missing") if number else ""
                 failure = self.failures.get(place, lost)
                 measured = None if failure else measure(row, need, self.kept[place])
             verdicts.append(Verdict(row, measured, failure))

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,15 +29,15 @@ from cluster.lab.strength.moves import (
     MAX_POSITIONS,
     Move,
     MoveContext,
-    Moves,
     MoveWorker,
     SharpPosition,
     numbers_of,
     sharp_positions,
 )
 from cluster.lab.strength.request import Cell, Searches
-from cluster.report.table import Cell as TableCell
-from cluster.report.table import Table, count, left, number, percent, right, text
+from cluster.report.table import Table, count, left, number, percent, right
+from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units
+from cluster.runtime.tasks import Task
 from cluster.system import terminal
 from cluster.system.kept_folder import Kept
 from cluster.system.status_line import StatusLine
@@ -47,8 +46,12 @@ from games.errors import InvalidInput, counted
 from search.request import MAX_SIMULATIONS
 
 DEFAULT_POSITIONS, MAX_TRIES = 2000, 1_000
-POSITIONS = "positions.jsonl"
-"""The file in which positions are kept."""
+POSITIONS, MOVES = "positions.jsonl", "moves.jsonl"
+"""The files in which positions are kept, and moves, a unit a line."""
+UNIT_S = 2.0
+"""Estimated CPU seconds of a unit."""
+MOST_MOVES = 64
+"""The most moves of a unit."""
 SAMPLES = 2000
 """Number of bootstrap samples."""
 SMALLEST = 1e-9
@@ -98,8 +101,8 @@ class Row:
         return flat
 
 
-class ByValues:
-    """The judge: lets all searches move in the same positions."""
+class ByValues(Units):
+    """The judge: lets all searches move in the same positions. A unit is a few moves of one search."""
 
     make_worker = MoveWorker
 
@@ -125,16 +128,16 @@ class ByValues:
         self.specs = [searches.player(cell)[0] for cell in self.players]
         self.found: list[SharpPosition] = []
         """The positions."""
-        self.moves: Sequence[Mapping[int, Move]] = ()
-        """By number, of each player."""
+        self.moves: list[dict[int, Move]] = []
+        """Of each player, the moves made so far by number."""
 
     @property
     def players(self) -> list[Cell]:
         """All searches: the sequential ones by budget, then the parallel ones in their order."""
         return [*map(Cell.sequential, self.budgets), *self.cells]
 
-    def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> Moves:
-        """The moves, without those in the folder ``out``, in which all are kept; it is closed with the stack.
+    def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> None:
+        """Make the units, without those in the folder ``out``, in which all are kept; the stack closes it.
 
         Finds the positions, unless they are kept too, and shows that on the line. Raises InvalidInput (out,
         positions), OSError.
@@ -147,17 +150,60 @@ class ByValues:
             "hard": request.hard,
             "options": request.options if request.hard else None,
         }
-        kept = stack.enter_context(Kept(out, "exact.json", identity, "measurement"))
-        self.found = kept.read(POSITIONS, SharpPosition.of_json)[: self.positions]
+        self._kept = stack.enter_context(Kept(out, "exact.json", identity, "measurement"))
+        self.found = self._kept.read(POSITIONS, SharpPosition.of_json)[: self.positions]
         if len(self.found) < self.positions:
             self.found = self._find(line)
-            kept.replace(POSITIONS, (each.to_json() for each in self.found))
+            self._kept.replace(POSITIONS, (each.to_json() for each in self.found))
         texts = tuple(position.text for position in self.found)
         contexts = [MoveContext(game.spec, source, spec, texts, request.seed) for spec in self.specs]
-        simulations = [cell.total_simulations for cell in self.players]
-        self._units = Moves(contexts, simulations, game, kept, self.tries)
-        self.moves = self._units.moves
-        return self._units
+        self.contexts = dict(enumerate(contexts))
+        self.moves = [{} for _ in self.specs]
+        for player, moves in self._kept.read(MOVES, _moves_of):
+            if player in self.specs:
+                self.moves[self.specs.index(player)] |= moves
+        self._numbers = numbers_of(len(self.found), self.tries)
+        self._done = sum(number in moves for moves in self.moves for number in self._numbers)
+
+    @property
+    def finished(self) -> bool:
+        return super().finished or self._done == self.all
+
+    @property
+    def done(self) -> int:
+        """Number of moves that have been made."""
+        return self._done
+
+    @property
+    def all(self) -> int:
+        """Number of moves of all players."""
+        return len(self.specs) * len(self._numbers)
+
+    def missing(self) -> list[Task]:
+        """The units to be run: the first of every player, then the second, so that all advance together."""
+        tasks = []
+        for key, (cell, made) in enumerate(zip(self.players, self.moves, strict=True)):
+            move_s = cell.total_simulations / self.searches.game.nominal_simulations_per_s
+            size = max(1, min(MOST_MOVES, int(UNIT_S / move_s)))
+            left = [number for number in self._numbers if number not in made]
+            for index, start in enumerate(range(0, len(left), size)):
+                tasks.append(Task(index, Unit(index, tuple(left[start : start + size])), 0, context=key))
+        return sorted(tasks, key=lambda task: (task.job.what[0], task.context))
+
+    def take(self, context: int, result: UnitDone) -> None:
+        """Take the result of a unit."""
+        self.moves[context] |= result.found
+        self._done += len(result.found)
+        moves = [[number, *move] for number, move in result.found.items()]
+        self._kept.add(MOVES, {"player": self.specs[context], "moves": moves})
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """A unit raised and would do so again: raises UnitFailed."""
+        raise UnitFailed(error.removeprefix("PlayerFailed: ")) from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """A unit was lost too often: raises UnitFailed."""
+        raise UnitFailed(f"moves of {self.specs[context]} were {reason}")
 
     def _find(self, line: StatusLine) -> list[SharpPosition]:
         """The positions; shows the making of the judge's table and the search for positions."""
@@ -185,14 +231,17 @@ class ByValues:
 
     def in_short(self) -> list[str]:
         """The progress of a measurement in a few words."""
-        return [f"{terminal.count(self._units.done)} of {counted(self._units.all, 'move')}"]
+        return [f"{terminal.count(self.done)} of {counted(self.all, 'move')}"]
 
     @cached_property
     def numbers(self) -> list[int]:
         """The positions that count: those in which all players have made all tries."""
-        done = [all(n in each for each in self.moves) for n in numbers_of(len(self.found), self.tries)]
-        by_position = np.reshape(done, (self.tries, len(self.found))).all(axis=0)
-        return [int(n) for n in np.flatnonzero(by_position)]
+        starts = numbers_of(1, self.tries)
+        return [
+            place
+            for place in range(len(self.found))
+            if all(start + place in moves for moves in self.moves for start in starts)
+        ]
 
     @cached_property
     def _weights(self) -> Floats:
@@ -206,41 +255,33 @@ class ByValues:
         """The sequential searches by budget, then the parallel ones in their order; empty without data."""
         if not self.numbers:
             return []
-        lost = [self._means(self._losses(moves)) for moves in self.moves]
-        curve = np.stack(lost[: len(self.budgets)], axis=1)
-        return [
-            self._row(cell, moves, own, curve)
-            for cell, moves, own in zip(self.players, self.moves, lost, strict=True)
+        # Position and number of each move.
+        order = [(place, start + place) for start in numbers_of(1, self.tries) for place in self.numbers]
+        losses = [
+            np.array([self.found[place].loss(moves[number].move) for place, number in order])
+            for moves in self.moves
         ]
+        lost = [self._means(each) for each in losses]
+        curve = np.stack(lost[: len(self.budgets)], axis=1)
+        rows = []
+        for cell, moves, each, own in zip(self.players, self.moves, losses, lost, strict=True):
+            beside = strength = None
+            if cell.is_parallel:
+                beside = Figure.of(own - curve[:, self.budgets.index(cell.total_simulations)])
+                budgets = budgets_of(np.log2(self.budgets), curve, own)
+                strength = Figure.of(np.exp2(budgets) / cell.lane_simulations)
+            kept = Figure.of(self._means(each == 0))
+            cpu_ms = 1000 * float(np.mean([moves[number].cpu_s for _, number in order]))
+            rows.append(Row(cell, kept, Figure.of(own), beside, strength, cpu_ms))
+        return rows
 
-    def _row(self, cell: Cell, moves: Mapping[int, Move], lost: Floats, curve: Floats) -> Row:
-        """``lost``: [1 + samples] mean losses; ``curve``: those of the sequential searches, by budget."""
-        kept = Figure.of(self._means((self._losses(moves) == 0).astype(np.float64)))
-        cpu_ms = 1000 * float(np.mean([move.cpu_s for move in self._made(moves)]))
-        if not cell.is_parallel:
-            return Row(cell, kept, Figure.of(lost), None, None, cpu_ms)
-        beside = lost - curve[:, self.budgets.index(cell.total_simulations)]
-        strength = np.exp2(budgets_of(np.log2(self.budgets), curve, lost)) / cell.lane_simulations
-        return Row(cell, kept, Figure.of(lost), Figure.of(beside), Figure.of(strength), cpu_ms)
-
-    def _losses(self, moves: Mapping[int, Move]) -> Floats:
-        """[tries, positions] the loss of each move."""
-        places = self.numbers * self.tries
-        made = zip(places, self._made(moves), strict=True)
-        losses = np.array([self.found[n].loss(move.move) for n, move in made], dtype=np.float64)
-        return losses.reshape(self.tries, len(self.numbers))
-
-    def _made(self, moves: Mapping[int, Move]) -> list[Move]:
-        """The moves that count: the first try in every position, then the second."""
-        starts = numbers_of(1, self.tries)
-        return [moves[start + n] for start in starts for n in self.numbers]
-
-    def _means(self, values: Floats) -> Floats:
+    def _means(self, values: npt.NDArray[Any]) -> Floats:
         """[1 + samples] the mean over the positions, and over each bootstrap sample of them.
 
-        ``values``: [tries, positions].
+        ``values``: of each move, the first try in every position, then the second.
         """
-        return np.asarray(self._weights @ values.mean(axis=0) / len(self.numbers))
+        by_position = values.reshape(self.tries, -1).mean(axis=0)
+        return np.asarray(self._weights @ by_position / len(self.numbers))
 
     @property
     def title(self) -> str:
@@ -276,8 +317,8 @@ class ByValues:
                 count(row.cell.total_simulations),
                 percent(row.kept.value, 1),
                 _thousandths(row.loss),
-                text("") if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
-                text("") if row.strength is None else _speedup(row.strength),
+                "" if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
+                "" if row.strength is None else _speedup(row.strength),
                 number(row.cpu_ms),
             )
         return [made]
@@ -290,6 +331,12 @@ class ByValues:
     def warnings(self) -> list[str]:
         """Reasons to doubt the figures: the intervals say all."""
         return []
+
+
+def _moves_of(entry: dict[str, Any]) -> tuple[str, dict[int, Move]]:
+    """The player and the moves of a line; raises ValueError, TypeError or KeyError for anything else."""
+    moves = {int(number): Move(str(move), float(cpu_s)) for number, move, cpu_s in entry["moves"]}
+    return str(entry["player"]), moves
 
 
 def budgets_of(budgets: Floats, curve: Floats, lost: Floats) -> Floats:
@@ -320,13 +367,13 @@ def falling_fit(values: Floats) -> Floats:
     return np.repeat([mean for mean, _ in blocks], [int(number) for _, number in blocks])
 
 
-def _thousandths(figure: Figure, form: str = ".1f") -> TableCell:
+def _thousandths(figure: Figure, form: str = ".1f") -> str:
     low, high = figure.interval
     return number(1000 * figure.value, form, half=500 * (high - low))
 
 
-def _speedup(figure: Figure) -> TableCell:
+def _speedup(figure: Figure) -> str:
     """The speedup with its interval, or on which side of the curve it lies."""
     if math.isfinite(figure.value) and figure.value > 0:
         return number(figure.value, interval=[end if math.isfinite(end) else None for end in figure.interval])
-    return text("beyond the curve" if figure.value > 0 else "below the curve")
+    return "beyond the curve" if figure.value > 0 else "below the curve"

@@ -24,8 +24,7 @@ from cluster.lab.strength.request import APART, Cell, Searches
 from cluster.matches.game import MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import Standing
-from cluster.report.table import Cell as TableCell
-from cluster.report.table import Table, count, left, number, percent, right, text
+from cluster.report.table import Table, count, left, number, percent, right
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
@@ -122,7 +121,7 @@ class Doubling:
     """Elo gained by doubling this budget."""
 
 
-class ByGames:
+class ByGames(Tournament):
     """The judge: plans and plays matches; figures are of the games played so far."""
 
     make_worker = MatchWorker
@@ -193,39 +192,34 @@ class ByGames:
             found[cell.name] = row.simulations_per_s * costs[SEQUENTIAL].simulation_s
         return found
 
-    def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> Tournament:
-        """The games, without those in the folder ``out``, in which all are kept; it is closed with the stack.
+    def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> None:
+        """Make the games, without those in the folder ``out``, in which all are kept; the stack closes it.
 
         Raises InvalidInput (out), OSError.
         """
-        folders = []
-        if out is not None:
-            for each in self.meetings:
+        matches, folders = [], []
+        for each in self.meetings:
+            if out is not None:
                 folder = MatchFolder(out / FOLDER / each.folder, each.context)
                 folders.append(stack.enter_context(closing(folder)))
-        kept = [folder.played for folder in folders] if folders else [[] for _ in self.meetings]
-        matches = [
-            Match(meeting.context, 2 * meeting.pairs, None, played)
-            for meeting, played in zip(self.meetings, kept, strict=True)
-        ]
-        self.tournament = Tournament(matches, folders)
-        return self.tournament
+            played = folders[-1].played if folders else ()
+            matches.append(Match(each.context, 2 * each.pairs, None, played))
+        super().__init__(matches, folders)
 
     def in_short(self) -> list[str]:
         """The progress of a measurement in a few words."""
-        tournament = self.tournament
-        if not tournament.done:
+        if not self.done:
             return ["no game has ended yet"]
-        pairs = min(len(match.standing().pairs) for match in tournament.matches)
+        pairs = min(len(match.standing().pairs) for match in self.matches)
         return [
-            f"{terminal.count(tournament.done)} of {counted(tournament.games, 'game')}",
-            f"{counted(pairs, 'pair')} of each of {counted(len(tournament.matches), 'match', 'matches')}",
+            f"{terminal.count(self.done)} of {counted(self.games, 'game')}",
+            f"{counted(pairs, 'pair')} of each of {counted(len(self.matches), 'match', 'matches')}",
         ]
 
     @cached_property
     def played(self) -> list[tuple[Meeting, Standing]]:
         """The matches with what their games show."""
-        standings = (match.standing() for match in self.tournament.matches)
+        standings = (match.standing() for match in self.matches)
         return list(zip(self.meetings, standings, strict=True))
 
     @property
@@ -261,12 +255,9 @@ class ByGames:
         found = self.fit
         if found is None:
             return []
-        of_curve = [meeting for meeting, _ in self.played if meeting.kind == CURVE]
-        budgets = sorted({cell.total_simulations for each in of_curve for cell in (each.a, each.b)})
-        sides = [math.log2(budget) for budget in budgets]
         return [
             Doubling(budget, found.elo(side, found.low), found.elo(side + 1, side).value)
-            for budget, side in zip(budgets, sides, strict=True)
+            for budget, side in ((each, math.log2(each)) for each in self.searches.ladder)
         ]
 
     def _row(self, cell: Cell) -> Row:
@@ -302,23 +293,20 @@ class ByGames:
                 for point in self.curve
             ],
             "matches": [
-                self._match_json(number, meeting, standing)
+                {
+                    "kind": meeting.kind,
+                    "a": meeting.context.players[0],
+                    "b": meeting.context.players[1],
+                    "seed": meeting.context.seed,
+                    "pairs": len(standing.pairs),
+                    **_json("score", _score(standing)),
+                    "expected": None if found is None else _rounded(found.expected[number]),
+                    "different_games": standing.different_games,
+                }
                 for number, (meeting, standing) in enumerate(self.played)
             ],
             "misfit": None if found is None else _rounded(found.misfit),
             "freedom": None if found is None else found.freedom,
-        }
-
-    def _match_json(self, number: int, meeting: Meeting, standing: Standing) -> dict[str, Any]:
-        return {
-            "kind": meeting.kind,
-            "a": meeting.context.players[0],
-            "b": meeting.context.players[1],
-            "seed": meeting.context.seed,
-            "pairs": len(standing.pairs),
-            **_json("score", _score(standing)),
-            "expected": None if self.fit is None else _rounded(self.fit.expected[number]),
-            "different_games": standing.different_games,
         }
 
     def records(self) -> list[dict[str, Any]]:
@@ -405,23 +393,23 @@ def _score(standing: Standing | None) -> Figure | None:
     return Figure(standing.score, standing.score_interval)
 
 
-def _speedup(row: Row) -> TableCell:
+def _speedup(row: Row) -> str:
     """The strength speedup with its interval."""
     if row.strength is None:
-        return text("unknown")
+        return "unknown"
     if row.cell.is_sequential:
-        return number(1)
-    return _narrow(number(row.strength.value, interval=row.strength.interval, unknown="beyond"))
+        return "1"
+    return _narrow(number(row.strength.value, interval=row.strength.interval)) or "beyond"
 
 
-def _percent(score: Figure | None) -> TableCell:
+def _percent(score: Figure | None) -> str:
     """A score with its interval; empty for None."""
-    return text("") if score is None else _narrow(percent(score.value, interval=score.interval))
+    return "" if score is None else _narrow(percent(score.value, interval=score.interval))
 
 
-def _narrow(cell: TableCell) -> TableCell:
+def _narrow(cell: str) -> str:
     """The cell with a dash in its interval, so that the table fits into 80 columns."""
-    return replace(cell, text=cell.text.replace(" to ", "-"))
+    return cell.replace(" to ", "-")
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
 from cluster.lab.strength.plots import plot_games, plot_losses
-from cluster.lab.strength.request import EXACT, StrengthRequest, searches_of
+from cluster.lab.strength.request import EXACT, Searches, StrengthRequest
 from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
 from cluster.report.table import write_files
@@ -41,19 +41,20 @@ def run_strength(
     if request.judge == EXACT and costs is not None:
         raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
     with launch(output) as started:
-        searches = searches_of(request)
+        searches = Searches(request)
+        judge: ByValues | ByGames
         judge = ByValues(searches) if request.judge == EXACT else ByGames(searches, costs)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)
-        units = judge.open(started.stack, out, line)
+        judge.open(started.stack, out, line)
         executor = None
-        if not units.finished:
+        if not judge.finished:
             progress = started.units_progress(lambda _: judge.in_short())
-            executor = started.run_units(place, Jobset(units), judge.make_worker, progress)
+            executor = started.run_units(place, Jobset(judge), judge.make_worker, progress)
         if output.json:
             ran: dict[str, Any] = {}
             if isinstance(judge, ByGames):
-                ran = {"games_played": units.done, "games_retried": units.retried}
-                ran |= {"stopped_by": units.stopped_by, "executor": executor and executor.name}
+                ran = {"games_played": judge.done, "games_retried": judge.retried}
+                ran |= {"stopped_by": judge.stopped_by, "executor": executor and executor.name}
             terminal.print_json(judge.to_json() | ran | {"workers": executor.num_workers if executor else 0})
         else:
             console = terminal.stdout_console(output.colour)

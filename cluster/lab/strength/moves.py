@@ -1,4 +1,4 @@
-"""Sharp positions, and the moves of players in them: units of work for a `Jobset`.
+"""Sharp positions, and the moves of players in them.
 
 Positions come from games of uniformly random moves. A position is taken if at most a third of its moves keep
 its value, so that a player who does not see the difference loses more often than not. Where such positions
@@ -12,25 +12,17 @@ number, so a unit that is lost is run again with the same moves.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import games
 from cluster.matches.game import ask, seed_of
-from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units, UnitWorker
-from cluster.runtime.tasks import Task
-from cluster.system.kept_folder import Kept
+from cluster.runtime.jobset import Unit, UnitWorker
 from games.errors import InvalidInput
 from games.game import FIRST, Game, Judge, State
 from search.players import Player, player_of
 
-MOVES = "moves.jsonl"
-"""The file in which moves are kept, a unit a line."""
-UNIT_S = 2.0
-"""Estimated CPU seconds of a unit."""
-MOST_MOVES = 64
-"""The most moves of a unit."""
 MAX_POSITIONS = 1_000_000
 """The most positions of a measurement."""
 KEEPING = 1 / 3
@@ -183,83 +175,3 @@ class MoveWorker(UnitWorker):
 def numbers_of(positions: int, tries: int) -> list[int]:
     """The numbers of all moves: the first try in every position, then the second."""
     return [attempt * MAX_POSITIONS + place for attempt in range(tries) for place in range(positions)]
-
-
-class Moves(Units):
-    """The units of all players; moves that are already stored are not made again."""
-
-    def __init__(
-        self,
-        contexts: Sequence[MoveContext],
-        simulations: Sequence[int],
-        game: Game,
-        kept: Kept,
-        tries: int = 1,
-    ) -> None:
-        """``simulations``: of a move of each player, which decide how many moves a unit has.
-
-        Raises InvalidInput (field ``out``) if the folder holds something else.
-        """
-        self.contexts = dict(enumerate(contexts))
-        stored = kept.read(MOVES, _moves_of)
-        self.moves = [
-            {number: move for player, moves in stored if player == context.player for number, move in moves}
-            for context in contexts
-        ]
-        """By player, the moves made so far by number."""
-        self._numbers = numbers_of(len(contexts[0].positions), tries)
-        self._done = sum(number in moves for moves in self.moves for number in self._numbers)
-        self._kept = kept
-        self._tasks = [
-            task
-            for key, (context, cost) in enumerate(zip(contexts, simulations, strict=True))
-            for task in self._units(key, context, cost / game.nominal_simulations_per_s)
-        ]
-
-    @property
-    def finished(self) -> bool:
-        return super().finished or self._done == self.all
-
-    @property
-    def done(self) -> int:
-        """Number of moves that have been made."""
-        return self._done
-
-    @property
-    def all(self) -> int:
-        """Number of moves of all players."""
-        return len(self.contexts) * len(self._numbers)
-
-    def missing(self) -> list[Task]:
-        """The units to be run: the first of every player, then the second, so that all advance together."""
-        return sorted(self._tasks, key=lambda task: (task.job.what[0], task.context))
-
-    def take(self, context: int, result: UnitDone) -> None:
-        """Take the result of a unit."""
-        self.moves[context] |= result.found
-        self._done += len(result.found)
-        moves = [[number, *move] for number, move in result.found.items()]
-        self._kept.add(MOVES, {"player": self.contexts[context].player, "moves": moves})
-
-    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """A unit raised and would do so again: raises UnitFailed."""
-        raise UnitFailed(error.removeprefix("PlayerFailed: ")) from cause
-
-    def give_up(self, context: int, index: int, reason: str) -> None:
-        """A unit was lost too often: raises UnitFailed."""
-        raise UnitFailed(f"moves of {self.contexts[context].player} were {reason}")
-
-    def _units(self, key: int, context: MoveContext, move_s: float) -> list[Task]:
-        size = max(1, min(MOST_MOVES, int(UNIT_S / move_s)))
-        left = [number for number in self._numbers if number not in self.moves[key]]
-        starts = range(0, len(left), size)
-        return [
-            Task(index, Unit(index, tuple(left[start : start + size])), work=0, context=key)
-            for index, start in enumerate(starts)
-        ]
-
-
-def _moves_of(entry: dict[str, Any]) -> tuple[str, list[tuple[int, Move]]]:
-    """The player and the moves of a line; raises ValueError, TypeError or KeyError for anything else."""
-    moves = [(int(number), Move(str(move), float(cpu_s))) for number, move, cpu_s in entry["moves"]]
-    return str(entry["player"]), moves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,35 +30,28 @@ Points = Sequence[tuple[float, Figure | None]]
 
 def plot_games(result: ByGames, path: Path) -> None:
     """Plot scores at equal totals by lanes; if there is a curve, also strength speedups and the curve."""
-    rows, searches = result.rows, result.searches
-    lanes = sorted({row.cell.lanes for row in rows})
-    names = list(dict.fromkeys(str(row.cell.strategy) for row in rows))
-    looks = {name: _look(name, place) for place, name in enumerate(names)}
-    panels = 1 if result.fit is None else 3
-    figure = new_figure(14 if panels > 1 else 8, 5)
-    grid = figure.subplots(1, panels, squeeze=False)
-    scores = grid[0][-2 if panels > 1 else 0]
+    lanes = sorted({row.cell.lanes for row in result.rows})
+    has_curve = result.fit is not None
+    figure = new_figure(14 if has_curve else 8, 5)
+    panels = figure.subplots(1, 3 if has_curve else 1, squeeze=False)[0]
+    scores = panels[-2 if has_curve else 0]
     scores.axhline(50, linestyle=":", color=LEVEL, label="nothing is lost")
-    for place, name in enumerate(names):
-        own = [row for row in rows if str(row.cell.strategy) == name]
-        _draw(scores, [(row.cell.lanes, row.equal_total) for row in own], looks[name], place, scale=100)
-        if panels == 1:
-            continue
-        _draw(grid[0][0], [(row.cell.lanes, row.strength) for row in own], looks[name], place)
-        predicted = [(row.cell.lanes, row.predicted) for row in own if row.predicted]
-        if predicted:
-            label = f"{name}: throughput, predicted"
-            grid[0][0].plot(*zip(*predicted, strict=True), "--", color=looks[name]["color"], label=label)
+    for place, (name, rows) in enumerate(_by_strategy(result.rows).items()):
+        look = _look(name, place)
+        _draw(scores, [(row.cell.lanes, row.equal_total) for row in rows], look, place, scale=100)
+        if has_curve:
+            _draw(panels[0], [(row.cell.lanes, row.strength) for row in rows], look, place)
+            if predicted := [(row.cell.lanes, row.predicted) for row in rows if row.predicted]:
+                shown = {"color": look["color"], "label": f"{name}: throughput, predicted"}
+                panels[0].plot(*zip(*predicted, strict=True), "--", **shown)
     dress(scores, "lanes", "score against the sequential search\nwith the same total, %", lanes)
     scores.set_ylim(0, 100)
-    if panels > 1:
-        _dress_speedups(grid[0][0], lanes)
-        _curve(grid[0][2], result)
-    sentence = (
-        f"How well a {game_name(searches.game.spec)} search on {span(lanes, 'lane')} plays beside a "
-        "sequential search"
-    )
-    save(figure, path, sentence, result.title, warnings=result.warnings())
+    if has_curve:
+        _dress_speedups(panels[0], lanes)
+        _curve(panels[2], result)
+    who = f"a {game_name(result.searches.game.spec)} search on {span(lanes, 'lane')}"
+    title = f"How well {who} plays beside a sequential search"
+    save(figure, path, title, result.title, warnings=result.warnings())
 
 
 def plot_losses(result: ByValues, path: Path) -> None:
@@ -70,15 +63,12 @@ def plot_losses(result: ByValues, path: Path) -> None:
 
     searches = result.searches
     lanes = sorted({cell.lanes for cell in result.cells})
-    groups: dict[str, list[MovesRow]] = {}
-    for row in result.rows:
-        groups.setdefault(str(row.cell.strategy), []).append(row)
+    groups = _by_strategy(result.rows)
     looks = {name: _look(name, place - 1) for place, name in enumerate(groups)}
     panels = len(groups) if searches.is_map else 2
     lines = math.ceil(panels / 2)
     figure = new_figure(2 * WIDE, TALL * lines)
-    grid = figure.subplots(lines, 2, squeeze=False)
-    losses, *others = grid.flat
+    losses, *others = figure.subplots(lines, 2, squeeze=False).flat
     for unused in others[panels - 1 :]:
         unused.set_visible(False)
     for place, (name, rows) in enumerate(groups.items()):
@@ -87,12 +77,8 @@ def plot_losses(result: ByValues, path: Path) -> None:
     losses.set_yscale("log")
     losses.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     losses.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
-    dress(
-        losses,
-        "simulations a move",
-        "mean loss of a move\n(a draw instead of a win is 1)",
-        result.budgets,
-    )
+    up = "mean loss of a move\n(a draw instead of a win is 1)"
+    dress(losses, "simulations a move", up, result.budgets)
     del groups["sequential"]
     if searches.is_map:
         for panel, (name, rows) in zip(others, groups.items(), strict=False):
@@ -103,6 +89,13 @@ def plot_losses(result: ByValues, path: Path) -> None:
         _dress_speedups(others[0], lanes)
     title = f"What {span(lanes, 'lane')} are worth in {game_name(searches.game.spec)}, by exact values"
     save(figure, path, title, result.title)
+
+
+def _by_strategy(rows: Iterable[Any]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(str(row.cell.strategy), []).append(row)
+    return groups
 
 
 def _map(panel: Any, name: str, rows: Sequence[MovesRow], lanes: Sequence[int]) -> None:

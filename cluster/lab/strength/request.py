@@ -16,7 +16,6 @@ from typing import Any
 import games
 from cluster.lab.strength.fit import Side
 from games.errors import InvalidInput
-from games.game import Game
 from games.spec import Spec, parse_spec
 from search.players import Player, player_of
 from search.request import ALL_STRATEGIES, MAX_LANES, MAX_SIMULATIONS
@@ -130,18 +129,33 @@ class Cell:
         }
 
 
-@dataclass(frozen=True)
 class Searches:
-    """The searches of a request, which was checked."""
+    """The searches of a request, in which all that judges have in common is checked."""
 
-    request: StrengthRequest
-    game: Game
-    source: str | None
-    """The text of the game file; None for other games."""
-    options: Mapping[str, str]
-    """Of all searches."""
-    cells: tuple[Cell, ...]
-    """The parallel searches, ordered by strategy, then by budget, then by lanes."""
+    def __init__(self, request: StrengthRequest) -> None:
+        """Load the game. Raises InvalidInput (game, strategies, lanes, simulations, total, options, seed)."""
+        self.request = request
+        self.source = games.source_of_spec(request.game)
+        """The text of the game file; None for other games."""
+        self.game = game = games.load(request.game, self.source)
+        if game.num_players != 2:
+            plan = " (banyan plan measures players of a problem of one player)" * (game.num_players == 1)
+            raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{plan}")
+        if not 0 <= request.seed < 2**63:
+            raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
+        self.options = read_options(request.options)
+        """Of all searches."""
+        self.strategies = read_strategies(request.strategies)
+        self.lanes = sorted(set(request.lanes))
+        self.cells = [
+            _cell(strategy, lanes, simulations, request.total)
+            for strategy in self.strategies
+            for simulations in request.simulations or (None,)
+            for lanes in self.lanes
+        ]
+        """The parallel searches, ordered by strategy, then by budget, then by lanes."""
+        if all(cell.is_sequential for cell in self.cells):
+            raise InvalidInput("lanes", request.lanes[0], "more than one lane, or more than root alone")
 
     @property
     def is_map(self) -> bool:
@@ -180,13 +194,10 @@ class Searches:
     def title(self, observations: str) -> str:
         """The title of a measurement: game, budget, options, what was observed, and seed."""
         request = self.request
-        most = max(request.simulations, default=0)
-        budget = (
-            f"{', '.join(f'{each:,}' for each in request.simulations)} simulation{'s' * (most != 1)} a move "
-            "for each lane"
-            if request.simulations
-            else f"{request.total:,} simulations a move for all lanes together"
-        )
+        numbers = ", ".join(f"{each:,}" for each in request.simulations or (request.total,))
+        plural = "s" * (request.simulations != (1,))
+        whose = "each lane" if request.simulations else "all lanes together"
+        budget = f"{numbers} simulation{plural} a move for {whose}"
         options = f", {request.options}" if request.options else ""
         return f"{self.game.spec}: {budget}{options}, {observations}, seed {request.seed}"
 
@@ -196,39 +207,13 @@ class Searches:
         each = [*request.simulations] if self.is_map else next(iter(request.simulations), None)
         return {
             "game": self.game.spec,
-            "strategies": [str(spec) for spec in read_strategies(request.strategies)],
-            "lanes": sorted(set(request.lanes)),
+            "strategies": [*map(str, self.strategies)],
+            "lanes": self.lanes,
             "simulations_per_lane": each,
             "total_simulations": request.total,
             "options": request.options,
             "seed": request.seed,
         }
-
-
-def searches_of(request: StrengthRequest) -> Searches:
-    """Check what all judges have in common, and load the game.
-
-    Raises InvalidInput (game, strategies, lanes, simulations, total, options, seed).
-    """
-    source = games.source_of_spec(request.game)
-    game = games.load(request.game, source)
-    if game.num_players != 2:
-        instead = (
-            " (banyan plan measures players of a problem of one player)" if game.num_players == 1 else ""
-        )
-        raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{instead}")
-    if not 0 <= request.seed < 2**63:
-        raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
-    options = read_options(request.options)
-    cells = tuple(
-        _cell(strategy, lanes, simulations, request.total)
-        for strategy in read_strategies(request.strategies)
-        for simulations in request.simulations or (None,)
-        for lanes in sorted(set(request.lanes))
-    )
-    if all(cell.is_sequential for cell in cells):
-        raise InvalidInput("lanes", request.lanes[0], "more than one lane, or more than root alone")
-    return Searches(request, game, source, options, cells)
 
 
 def read_strategies(text: str) -> list[Spec]:

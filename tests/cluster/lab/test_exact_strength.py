@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.strength.exact import POSITIONS, ByValues, Row, budgets_of, falling_fit
+from cluster.lab.strength.exact import MOVES, POSITIONS, ByValues, Row, budgets_of, falling_fit
 from cluster.lab.strength.moves import (
     KEEPING,
     MAX_POSITIONS,
-    MOVES,
     Move,
     SharpPosition,
     numbers_of,
     sharp_positions,
 )
-from cluster.lab.strength.request import Cell, StrengthRequest, searches_of
+from cluster.lab.strength.request import Cell, Searches, StrengthRequest
 from cluster.matches.game import ask
 from games.analysis.solving import solve
 from games.analysis.table import judge_of
@@ -119,7 +118,7 @@ def judged(
 ) -> list[Row]:
     """The rows of sequential searches with these budgets and of one parallel search, for invented moves."""
     request = StrengthRequest("tictactoe", "tree", (4,), (100,), seed=1, judge="exact", tries=tries)
-    judge = ByValues(searches_of(request))
+    judge = ByValues(Searches(request))
     judge.budgets, judge.cells = budgets, [cell]
     judge.found, judge.moves = positions, moves
     return judge.rows

@@ -108,11 +108,7 @@ def test_every_table_can_be_read_and_every_row_be_made_at_every_scale() -> None:
         laboratory = Laboratory(map(load, names()), scale, 0, Store(Path("no-such")))
         for table in laboratory.tables:
             for verdict in laboratory.result(table.name).verdicts:
-                assert verdict.failure.endswith(" missing"), (
-                    table.name,
-                    verdict.row.name,
-                    verdict.failure,
-                )
+                assert verdict.failure.endswith(" missing"), (table.name, verdict)
 
 
 def test_every_source_has_its_tables() -> None:
@@ -158,39 +154,32 @@ def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", na
     return judge([TableResult(table, "quick", tuple(verdicts))])[0]
 
 
-EVEN, WON, OURS = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0), "ours = true"
+EVEN, WON = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0)
+LOST, CAUSED, OURS = (("50/0/50", 250, WON, more) for more in ("", 'cause = "c"', "ours = true"))
 FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
 FIFTEEN, FAILED = ("0/0/100", 15, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
-BY_ITS = "cannot be decided by its own"
+UNDECIDED = ("50/0/50", 250, (4, 0, 4), "")
+BY_ITS, ONE = "cannot be decided by its own", "1 of 2 rows differs (1 with a cause); the other"
 
 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
         (study(EVEN, EVEN), "holds: 2 rows, all of which agree."),
-        (study(EVEN, ("50/0/50", 250, WON, OURS)), "holds: 1 row, all of which agree."),
+        (study(EVEN, OURS), "holds: 1 row, all of which agree."),
         (study(EVEN, holds="at its own budget"), "holds at its own budget: 1 row, all of which agree."),
-        (
-            study(EVEN, EVEN, EVEN, ("50/0/50", 250, WON, 'cause = "c"')),
-            "holds but for 1 of 4 rows, whose cause is stated.",
-        ),
-        (
-            study(EVEN, ("50/0/50", 250, WON, ""), ("50/0/50", 250, (4, 0, 4), "")),
-            "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open.",
-        ),
+        (study(EVEN, EVEN, EVEN, CAUSED), "holds but for 1 of 4 rows, whose cause is stated."),
+        (study(EVEN, LOST, UNDECIDED), "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open."),
         (
             study(FEW, FEW, EVEN),
             f"1 of 3 rows agrees; the other 2 {BY_ITS} 10 games a row: they are not excluded.",
         ),
-        (
-            study(FEW, ("50/0/50", 250, WON, 'cause = "c"')),
-            f"1 of 2 rows differs (1 with a cause); the other {BY_ITS} 10 games a row: it is not excluded.",
-        ),
+        (study(FEW, CAUSED), f"{ONE} {BY_ITS} 10 games a row: it is not excluded."),
         (study(FEW, FIFTEEN), f"2 rows {BY_ITS} 10 to 15 games a row: they are not excluded."),
         (study(NOT_COMPARED), "nothing of it can be compared; 1 more is not comparable."),
         (study(EVEN, EVEN, FAILED), "2 of 2 rows in this report agree; 1 more is not run."),
         (
-            study(("50/0/50", 250, WON, ""), *[EVEN] * 4, FAILED),
+            study(LOST, *[EVEN] * 4, FAILED),
             "4 of 5 rows in this report agree, 1 differs (none with a cause); 1 more is not run.",
         ),
         (study(FAILED), "nothing of it in this report can be compared; 1 more is not run."),
@@ -328,7 +317,7 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
 
 def test_a_line_has_games_figures_interval_and_verdict() -> None:
     """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
-    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, OURS))
+    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, "ours = true"))
     text = to_markdown(report.of_study(study(*rows), {}))
     assert "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
     assert "| 1 (a) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text

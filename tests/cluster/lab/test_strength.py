@@ -15,7 +15,7 @@ import pytest
 from cluster.lab.predict.costs import Costs
 from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames
 from cluster.lab.strength.plots import plot_games
-from cluster.lab.strength.request import StrengthRequest, read_strategies, searches_of
+from cluster.lab.strength.request import Searches, StrengthRequest, read_strategies
 from cluster.matches.game import MatchWorker
 from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
@@ -38,7 +38,7 @@ def plan_of(
     strategies: str = "root,tree,leaf", lanes: tuple[int, ...] = (1, 4, 16), **others: Any
 ) -> ByGames:
     budget = {} if "total" in others else {"simulations": (50,)}
-    return ByGames(searches_of(StrengthRequest("tictactoe", strategies, lanes, **budget, **others)))
+    return ByGames(Searches(StrengthRequest("tictactoe", strategies, lanes, **budget, **others)))
 
 
 def played(plan: ByGames, kind: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cluster.report import table as report
-from cluster.report.table import Cell, Table, html, left, markdown, right, write_files
+from cluster.report.table import Table, html, left, markdown, right, write_files
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from cluster.report.table import Cell, Table, html, left, markdown, right, write
         (report.number(12345.6), "12,346"),
         (report.number(1.5, interval=(1.25, None)), "1.5 (1.25 to ?)"),
         (report.number(-2.0, "+.1f", half=0.25), "-2.0 ± 0.2"),
-        (report.number(float("inf"), unknown="beyond"), "beyond"),
+        (report.number(float("inf")), ""),
         (report.percent(0.946, interval=(0.93, 0.95)), "95 % (93 to 95)"),
-        (report.percent(0.05, 1, half=0.01, signed=True), "+5.0 % ± 1.0"),
+        (report.percent(0.05, 1, signed=True), "+5.0 %"),
         (report.rate(1.5e6), "1.50 M/s"),
         (report.duration(0.0123), "12.3 ms"),
         (report.duration(90), "1:30 min"),
     ],
 )
-def test_a_cell_reads_by_its_type(cell: Cell, words: str) -> None:
-    assert cell.text == words
+def test_a_cell_reads_by_its_type(cell: str, words: str) -> None:
+    assert cell == words
 
 
 @pytest.fixture
