@@ -15,7 +15,7 @@ from games.analysis.perft import perft
 from games.analysis.solving import solve
 from games.board import draw
 from games.game import State
-from tests.games.common import JIT, random_game
+from tests.games.common import JIT, random_game, states_of
 from tests.games.naive import Piles, splits
 
 
@@ -77,7 +77,7 @@ def test_who_moves_wins_if_and_only_if_the_piles_do_not_cancel(pile: int) -> Non
     assert (solution.value_of(game.initial_state()) == -1) == (pile in (4, 7, 10, 20, 23, 26, 50))
     assert pile != 7 or solution.num_positions == 14
     if pile <= 30:
-        for state in solution.states():
+        for state in states_of(solution):
             wins = reduce(xor, map(grundy_number, piles_of(game, state))) != 0
             assert solution.value_of(state) == (1 if wins else -1) * (
                 1 - 2 * game.rules.current_player(state)
