@@ -27,7 +27,7 @@ from games.contract.findings import (
     line_of,
     plain_rules,
 )
-from games.contract.trial import RandomGame, check_attributes, check_return, limit_of, random_games
+from games.contract.trial import RandomGame, check_attributes, check_return, limit_of
 from games.errors import InvalidInput, counted, said
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
@@ -49,17 +49,10 @@ def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None =
     take in plain Python; by default `games.contract.trial.limit_of`.
     """
     try:
-        with TimeLimit(limit_s or limit_of(game)):
-            try:
-                random_games(game)
-            except Finding as found:
-                # Exceptions are reported better below: the cause may be a rule that does not compile.
-                if not isinstance(found.__cause__, Exception):
-                    raise
-            with np.errstate(over="ignore"):
-                _check_games(game, games, seed)
-                for plies in LATER:
-                    _check_position(game, plies, seed)
+        with TimeLimit(limit_s or limit_of(game)), np.errstate(over="ignore"):
+            _check_games(game, games, seed)
+            for plies in LATER:
+                _check_position(game, plies, seed)
     except Finding as found:
         return found
     except Exception as error:
@@ -78,8 +71,10 @@ def _check_games(game: Game, games: int, seed: int) -> None:
         compile_rules(game)
     elif any(hasattr(rule, "py_func") for rule in game.rules):
         raise Finding("rules", f"{', '.join(plain)} without @njit; expected all compiled, or none")
+    rules = plain_rules(game.rules)
     for number in range(seed, seed + games):
-        played = RandomGame(game, plain_rules(game.rules), deal(game, number), number)
+        # Compiled code does not check answers, so plain Python comes first.
+        played = RandomGame(game, rules, deal(game, number, rules), number)
         with played.located():
             _check_plies(played)
     if game.rules.playout is not None:
@@ -101,11 +96,11 @@ def _check_position(game: Game, plies: int, seed: int) -> None:
             return
     looks = dict.fromkeys(game.legal_moves(state), 0.0)
     if game.rules.random_move is not None:
-        _check_draws(game, "random_move", state, _uniform(looks), plies, seed)
+        check_draws(game, "random_move", state, _uniform(looks), plies, seed)
     if game.rules.priority is not None:
         _check_priority(game, state, looks, plies)
     if game.rules.greedy_move is not None:
-        _check_draws(game, "greedy_move", state, _uniform(looks), plies, seed)
+        check_draws(game, "greedy_move", state, _uniform(looks), plies, seed)
 
 
 def _check_plies(played: RandomGame) -> None:
@@ -351,7 +346,7 @@ def _check_chance(game: Game, state: State, plies: int, seed: int) -> None:
     if min(weights.values()) < 0 or not math.isclose(sum(weights.values()), 1.0, abs_tol=1e-9):
         text = f"gave probabilities that do not add up to 1, {where}: {sum(weights.values())}"
         raise Finding("chance_weights", text)
-    _check_draws(game, "chance", state, weights, plies, seed)
+    check_draws(game, "chance", state, weights, plies, seed)
     rules, stream, other = plain_rules(game.rules), new_stream(seed), new_stream(seed)
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     assert rules.chance is not None and game.calls.chance is not None
@@ -381,7 +376,7 @@ def _uniform(looks: dict[int, float]) -> dict[int, float]:
     return dict.fromkeys(best, 1 / len(best))
 
 
-def _check_draws(
+def check_draws(
     game: Game, rule: str, state: State, weights: dict[int, float], plies: int, seed: int
 ) -> None:
     """Check that a rule draws moves with these probabilities, no others, and keeps the state."""

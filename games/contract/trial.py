@@ -236,36 +236,24 @@ def try_out(
     rule may take. The trial ends after ``plies`` plies or ``seconds`` seconds. ``look`` is called with the
     last position of each game.
     """
+    rules = plain_rules(game.rules)
     try:
-        with TimeLimit(limit_s or limit_of(game)):
-            random_games(game, start, plies, seconds, look)
+        with TimeLimit(limit_s or limit_of(game)), np.errstate(all="ignore"):
+            check_attributes(game)
+            until_s = time.monotonic() + seconds
+            seed = done = 0
+            while done < plies and (seed == 0 or time.monotonic() < until_s):
+                played = RandomGame(game, rules, deal(game, seed, rules) if start is None else start, seed)
+                try:
+                    with played.located():
+                        played.play_on(plies - done, until_s)
+                except Finding as found:
+                    if played.is_excused(found):
+                        return
+                    raise
+                look(played.state)
+                done += max(1, played.ply)
+                seed += 1
     except Finding as found:
         where = "" if start is None else " (from the position that was given)"
         raise BrokenGame(game.spec, f"{found}{where}") from found.__cause__
-
-
-def random_games(
-    game: Game,
-    start: State | None = None,
-    plies: int = PLIES,
-    seconds: float = SECONDS,
-    look: Callable[[State], None] = lambda state: None,
-) -> None:
-    """Random games in plain Python as in `try_out`, until one has a violation, which is raised as Finding."""
-    rules = plain_rules(game.rules)
-    with np.errstate(all="ignore"):
-        check_attributes(game)
-        until_s = time.monotonic() + seconds
-        seed = done = 0
-        while done < plies and (seed == 0 or time.monotonic() < until_s):
-            played = RandomGame(game, rules, deal(game, seed, rules) if start is None else start, seed)
-            try:
-                with played.located():
-                    played.play_on(plies - done, until_s)
-            except Finding as found:
-                if played.is_excused(found):
-                    return
-                raise
-            look(played.state)
-            done += max(1, played.ply)
-            seed += 1
