@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import games
-from games import FIRST
 from games import pig as rules
 from games.game import CHANCE
 from tests.games.common import JIT
@@ -43,36 +42,6 @@ def test_the_game_is_a_draw_after_the_last_decision() -> None:
     game.play_text(state, ["hold", "roll"])
     assert game.rules.is_terminal(state)
     assert (game.rules.returns(state), game.outcome_text(state)) == (0.0, "a draw")
-
-
-def test_optimal_play_of_the_smallest_game() -> None:
-    """To 2 points: who rolls wins unless it is a 1, so p = 5/6 + 1/6 (1 - p), which is 6/7."""
-    assert win_probabilities(2)[0, 0, 0] == pytest.approx(6 / 7)
-
-
-@pytest.mark.parametrize("goal", [10, 20])
-def test_optimal_values_are_those_of_the_rules(goal: int) -> None:
-    """Each value is the best of both moves' values, computed by the rules and `Game.chance_weights`."""
-    game = games.load(f"pig:goal={goal}")
-    values = win_probabilities(goal)
-
-    def value(position: games.State) -> float:
-        """The first player's probability to win."""
-        if game.calls.is_terminal(position):
-            return (1.0 + game.calls.returns(position)) / 2
-        mover, turn = int(position[rules.MOVER]), int(position[rules.TURN])
-        own = float(values[position[mover], position[1 - mover], turn])
-        return own if mover == FIRST else 1.0 - own
-
-    draw = random.Random(goal)
-    for _ in range(200):
-        state = game.initial_state()
-        state[0], state[1] = draw.randrange(goal), draw.randrange(goal)
-        state[rules.TURN] = draw.randrange(goal - int(state[0]))
-        after = dict(game.successors(state))
-        weights = game.chance_weights(after[rules.ROLL])
-        rolled = sum(weights[face] * value(child) for face, child in game.successors(after[rules.ROLL]))
-        assert value(state) == pytest.approx(max(rolled, value(after[rules.HOLD])))
 
 
 @pytest.mark.skipif(not JIT, reason="says nothing of rules")
