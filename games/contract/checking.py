@@ -25,6 +25,7 @@ from games.contract.findings import (
     compile_rules,
     deal,
     line_of,
+    plain,
     plain_rules,
 )
 from games.contract.trial import RandomGame, check_attributes, check_return, limit_of
@@ -66,11 +67,11 @@ def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None =
 
 def _check_games(game: Game, games: int, seed: int) -> None:
     check_attributes(game)
-    plain = [name for name, rule in game.rules._asdict().items() if rule and not hasattr(rule, "py_func")]
+    others = [name for name, rule in game.rules._asdict().items() if rule and not hasattr(rule, "py_func")]
     if is_compiled(game.rules):
         compile_rules(game)
     elif any(hasattr(rule, "py_func") for rule in game.rules):
-        raise Finding("rules", f"{', '.join(plain)} without @njit; expected all compiled, or none")
+        raise Finding("rules", f"{', '.join(others)} without @njit; expected all compiled, or none")
     rules = plain_rules(game.rules)
     for number in range(seed, seed + games):
         # Compiled code does not check answers, so plain Python comes first.
@@ -323,12 +324,6 @@ def _check_chance(game: Game, state: State, plies: int, seed: int) -> None:
         text = f"gave probabilities that do not add up to 1, {where}: {sum(weights.values())}"
         raise Finding("chance_weights", text)
     check_draws(game, "chance", state, weights, plies, seed)
-    rules, stream, other = plain_rules(game.rules), new_stream(seed), new_stream(seed)
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    assert rules.chance is not None and game.calls.chance is not None
-    for _ in range(20):
-        if rules.chance(state, moves, stream) != game.calls.chance(state, moves, other):
-            raise Finding("chance", f"gives different outcomes compiled and in plain Python, {where}")
 
 
 def _check_priority(game: Game, state: State, looks: dict[int, float], plies: int) -> None:
@@ -355,9 +350,10 @@ def _uniform(looks: dict[int, float]) -> dict[int, float]:
 def check_draws(
     game: Game, rule: str, state: State, weights: dict[int, float], plies: int, seed: int
 ) -> None:
-    """Check that a rule draws moves with these probabilities, no others, and keeps the state."""
-    own = {"drawing_rule": getattr(game.rules, rule)}
-    draw = specialise([draw_all], game, own)["draw_all"]
+    """Check that a rule draws moves with these probabilities, no others, the same ones in plain Python, and
+    keeps the state."""
+    own = getattr(game.rules, rule)
+    draw = specialise([draw_all], game, {"drawing_rule": own})["draw_all"]
     before, where = state.copy(), f"at ply {plies}"
     number = DRAWS_A_MOVE * len(weights)
     drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
@@ -366,6 +362,9 @@ def check_draws(
     if others := sorted(set(drawn.tolist()) - set(weights)):
         wanted = "legal" if rule in ("random_move", "chance") else "legal and of the highest priority"
         raise Finding(rule, f"gave {others[0]} {where}, which is not {wanted}")
+    stream = new_stream(seed, plies)
+    if drawn[:20].tolist() != [plain(own)(state, moves, stream) for _ in range(min(20, number))]:
+        raise Finding(rule, f"gives different moves compiled and in plain Python, {where}")
     for move, weight in weights.items():
         mean = number * weight
         error = np.sqrt(mean * (1 - weight))

