@@ -75,9 +75,7 @@ class PythonGame(Game):
     really happens in it, depend."""
 
     def __init__(self) -> None:
-        self._positions = Positions(
-            self.new_position, seeded=self.seeded, open_loop=self.open_loop, closed_loop=self.closed_loop
-        )
+        self._positions = Positions(self)
         self.head = self._positions.head
         self.rules = Rules(
             self._current_player,

@@ -27,14 +27,14 @@ SIMULATED = "~"
 class Positions:
     """The position objects of a game's states. Several searches may use them in threads of one process."""
 
-    def __init__(
-        self, new_position: Callable[..., Any], *, seeded: bool, open_loop: bool, closed_loop: bool
-    ) -> None:
-        """The last three as in `games.python_game.PythonGame`."""
-        self.head = SEEDED_HEAD if seeded else 1
+    def __init__(self, game: Any) -> None:
+        """``game``: a `games.python_game.PythonGame`."""
+        self.head = SEEDED_HEAD if game.seeded else 1
         """Where the moves of a state begin."""
-        self._new_position = new_position
-        self._seeded, self._open_loop, self._closed_loop = seeded, open_loop, closed_loop
+        self._new_position: Callable[..., Any] = game.new_position
+        self._seeded: bool = game.seeded
+        self._open_loop: bool = game.open_loop
+        self._closed_loop: bool = game.closed_loop
         self._kept: OrderedDict[bytes, Any] = OrderedDict()
         self._last = _Last()
 

@@ -161,10 +161,7 @@ class TicTacToe(GridGame):
 
     def format_position(self, state: State) -> str:
         """Rows from the top divided by '/', a space, and the player to move, such as ``x../.o./... x``."""
-        rows = [
-            "".join("." if owner is None else "xo"[owner] for owner in row) for row in self.owners_of(state)
-        ]
-        return f"{'/'.join(rows)} {'xo'[int(state[PLIES]) & 1]}"
+        return re.sub("[1-9]", lambda empty: "." * int(empty[0]), super().format_position(state))
 
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""

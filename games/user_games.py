@@ -251,15 +251,16 @@ def broken_by(error: Exception) -> BrokenGame | None:
     return BrokenGame(name, f"{frames[0].name}: raised {said(error)} (line {line})")
 
 
+def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:
+    """The frames of a traceback in a file of this name, outermost first; of compiled code the innermost."""
+    frames, name = traceback.extract_tb(error.__traceback__), Path(path).name
+    return [frame for frame in frames if Path(frame.filename).name == name]
+
+
 def reason_of(error: Exception, path: str = "") -> str:
     """The error as one line of text, with the number of the line of the file at ``path`` that raised it."""
     text = f"{type(error).__name__}: {error}".splitlines()[0]
-    stem = Path(path).name
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).name == stem
-    ]
+    lines = [frame.lineno for frame in frames_of(error, path)]
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     return f"line {lines[-1]}: {text}" if path and lines else text

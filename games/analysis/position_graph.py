@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -54,21 +55,30 @@ class PositionGraph:
             raise InvalidInput("max_positions", most, f"at least {solution.num_positions:,}")
         self.solution = solution
         game = solution.game
-        levels = {0: 0}
+        unpack = game.calls.unpack
+        assert unpack is not None
         self.places: list[Place] = []
-        for number, state in enumerate(solution.states()):
+        keys, levels = [solution.number_of(solution.start)], [0]
+        order = {keys[0]: 0}
+        for key, level in zip(keys, levels, strict=True):
+            # Without the history of the moves that led there.
+            state = solution.start.copy()
+            unpack(np.uint64(key), state)
             moves = []
             for move, child in game.successors(state):
-                to = solution.place_of(child)
-                levels.setdefault(to, levels[number] + 1)
-                moves.append(Move(game.format_move(state, move), to))
+                after = solution.number_of(child)
+                if after not in order:
+                    order[after] = len(keys)
+                    keys.append(after)
+                    levels.append(level + 1)
+                moves.append(Move(game.format_move(state, move), order[after]))
             self.places.append(
                 Place(
                     text=game.format_position(state),
                     mover=int(game.calls.current_player(state)) if moves else FIRST,
                     value=solution.value_of(state),
                     plies=solution.plies_of(state),
-                    level=levels[number],
+                    level=level,
                     moves=tuple(moves),
                 )
             )
@@ -106,18 +116,10 @@ class PositionGraph:
 
     @cached_property
     def is_finite(self) -> bool:
-        """Whether the graph has no cycle, so that no position can occur twice in a game.
-
-        Decided by removing positions without predecessors until none is left (Kahn's algorithm).
-        """
-        incoming = [0] * len(self.places)
-        for place in self.places:
-            for move in place.moves:
-                incoming[move.to] += 1
-        free = [number for number, count in enumerate(incoming) if not count]
-        for number in free:
-            for move in self.places[number].moves:
-                incoming[move.to] -= 1
-                if not incoming[move.to]:
-                    free.append(move.to)
-        return len(free) == len(self.places)
+        """Whether the graph has no cycle, so that no position can occur twice in a game."""
+        ends = {number: [move.to for move in place.moves] for number, place in enumerate(self.places)}
+        try:
+            TopologicalSorter(ends).prepare()
+        except CycleError:
+            return False
+        return True

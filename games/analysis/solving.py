@@ -5,15 +5,15 @@ without the moves that led to it. So play may run in cycles, and play that never
 draw. A rule that declares repeated positions drawn gives the same values: a player who can win never has
 to repeat a position, and a player who can hold a draw holds it until a position is repeated.
 
-Positions are indexed in the order of discovery; the code calls this index a place. Memory: 16 to 32 bytes
-for each position in the index; while solving about 20 bytes more (of which 5 are kept) and 8 bytes for
-each move of each position.
+While solving, positions are indexed in the order of discovery; the code calls this index a place. Memory: 13
+bytes for each position of the solution; while solving 35 to 50 bytes more, and 8 for each move of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -38,65 +38,61 @@ _OPEN = 2
 _ONE = np.uint64(1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Solution(Judge):
     """The values of all positions that can be reached from ``start``; made by `solve`."""
 
     game: Game
     start: State
-    num_finished: int
-    _index: _Index
-    _values: npt.NDArray[np.int8]
-    _plies: npt.NDArray[np.int32]
+    keys: Keys
+    """uint64[P]: the packed positions in ascending order."""
+    values: npt.NDArray[np.int8]
+    """int8[P]: the first player's value of each: 1, 0 or -1."""
+    plies: npt.NDArray[np.int32] | None = None
+    """int32[P]: plies to the end of each; None where only values are known."""
+    num_finished: int = 0
 
     @property
     def num_positions(self) -> int:
         """The number of positions, those of finished games included."""
-        return self._index.num_keys
+        return len(self.keys)
 
     def count(self, value: int) -> int:
         """The number of positions, finished or not, with this value for the first player (1, 0 or -1)."""
-        return int(np.count_nonzero(self._values == value))
+        return int(np.count_nonzero(self.values == value))
+
+    @cached_property
+    def number_of(self) -> Callable[[State], np.uint64]:
+        """The packed number of a position."""
+        pack = self.game.calls.pack
+        assert pack is not None
+        return pack
 
     def value_of(self, state: State) -> int:
         """The first player's return under best play: 1, 0 or -1.
 
         Raises InvalidInput (field ``position``) for a position that cannot be reached from the start.
         """
-        return int(self._values[self.place_of(state)])
+        return int(self.values[self._place_of(state)])
 
     def plies_of(self, state: State) -> int | None:
         """Plies to the end if the winner plays for a short game, the loser for a long one; None: a draw."""
-        place = self.place_of(state)
-        return None if self._values[place] == 0 else int(self._plies[place])
-
-    def place_of(self, state: State) -> int:
-        """The index of the position in the order of discovery, from 0.
-
-        Raises InvalidInput (field ``position``) for a position that cannot be reached from the start.
-        """
-        place = self._index.find(state)
-        if place is None:
-            text = self.game.format_position(state)
-            start = self.game.format_position(self.start)
-            raise InvalidInput("position", text, f"a position that can be reached from {start}")
-        return place
+        place = self._place_of(state)
+        return None if self.plies is None or self.values[place] == 0 else int(self.plies[place])
 
     def best_moves(self, state: State) -> list[int]:
         """The optimal moves (those that keep the value of the position), in ascending order."""
         value = self.value_of(state)
         return [outcome.move for outcome in self.outcomes(state) if outcome.value == value]
 
-    def packed(self) -> tuple[Keys, npt.NDArray[np.int8]]:
-        """All positions in the order of discovery: uint64[P] packed numbers, int8[P] values for FIRST."""
-        return self._index.keys[: self.num_positions], self._values
-
-    def states(self) -> Iterator[State]:
-        """All positions in the order of discovery, each as a new array without a history of moves."""
-        for key in self._index.keys[: self.num_positions]:
-            state = self.start.copy()
-            self._index.write_position(key, state)
-            yield state
+    def _place_of(self, state: State) -> int:
+        key = np.uint64(self.number_of(state))
+        place = int(np.searchsorted(self.keys, key))
+        if place == len(self.keys) or self.keys[place] != key:
+            text = self.game.format_position(state)
+            start = self.game.format_position(self.start)
+            raise InvalidInput("position", text, f"a position that can be reached from {start}")
+        return place
 
 
 def solve(
@@ -132,25 +128,20 @@ def solve(
     plies = np.zeros(index.num_keys, dtype=np.int32)
     propagate(values, movers, num_moves, plies, offsets, sources)
     values[values == _OPEN] = 0
-    return Solution(game, start.copy(), num_finished, index, values, plies)
+    keys = index.keys[: index.num_keys]
+    order = np.argsort(keys)
+    return Solution(game, start.copy(), keys[order], values[order], plies[order], num_finished)
 
 
 class _Index:
     """The packed positions in the order of discovery, and a hash table from packed position to place."""
 
     def __init__(self, game: Game) -> None:
-        kernels = specialise([number_of, write_position, list_successors], game)
-        self.number_of = cast(Callable[[State], int], kernels["number_of"])
-        self.write_position = cast(Callable[[np.uint64, State], None], kernels["write_position"])
+        kernels = specialise([list_successors], game)
         self.list_successors = cast(Callable[..., int], kernels["list_successors"])
         self.num_keys = 0
         self.keys = np.zeros(1 << 10, dtype=np.uint64)
         self.table = np.zeros(1 << 11, dtype=np.uint32)
-
-    def find(self, state: State) -> int | None:
-        """The place of the position; None if it is not in the index."""
-        place = look_up(self.keys, self.table, np.uint64(self.number_of(state)))
-        return None if place < 0 else int(place)
 
     def add(self, new: Keys, places: Places) -> None:
         """Write the place of each packed position into ``places``; new positions get the next free places."""
@@ -184,7 +175,8 @@ def _explore(
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     state, child = start.copy(), start.copy()
     blocks, edges = [], []
-    index.add(np.array([index.number_of(start)], dtype=np.uint64), places[:1])
+    assert game.calls.pack is not None
+    index.add(np.array([game.calls.pack(start)], dtype=np.uint64), places[:1])
     done = 0
     while done < index.num_keys:
         if index.num_keys > max_positions:
@@ -202,16 +194,6 @@ def _explore(
             report(done, index.num_keys)
     all_values, all_movers, all_num_moves = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
     return all_values, all_movers, all_num_moves, edges
-
-
-def number_of(state: State) -> int:
-    """Generic: the packed number of a position."""
-    return pack(state)  # type: ignore[return-value]
-
-
-def write_position(key: np.uint64, state: State) -> None:
-    """Generic: write the position with the packed number ``key`` into ``state``, modified in place."""
-    unpack(key, state)
 
 
 def list_successors(
@@ -260,12 +242,6 @@ def _slot_of(keys: Keys, table: Places, key: np.uint64) -> np.uint64:
     while table[slot] != 0 and keys[table[slot] - np.uint32(1)] != key:
         slot = (slot + _ONE) & mask
     return slot
-
-
-@cached_njit
-def look_up(keys: Keys, table: Places, key: np.uint64) -> int:
-    """The place of a key; -1 if it is not in the table."""
-    return np.int64(table[_slot_of(keys, table, key)]) - 1  # type: ignore[return-value]
 
 
 @cached_njit

@@ -14,19 +14,15 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
-from games.analysis.solving import list_successors, number_of, solve
+from games.analysis.solving import Solution, list_successors, solve
 from games.compile.specialise import fingerprint, specialise
 from games.errors import InvalidInput
-from games.game import Game, Judge, State
+from games.game import Game, Judge
 from games.user_games import cache_base
 
-Keys = npt.NDArray[np.uint64]
-Values = npt.NDArray[np.int8]
 MOST_POSITIONS = 60_000_000
 """The most positions of a table: about 5 GB of memory while it is made, and 540 MB of disk."""
 KEPT_FROM = 1_000_000
@@ -34,88 +30,58 @@ KEPT_FROM = 1_000_000
 FORMAT = 1
 
 
-class ValueTable(Judge):
-    """The value of every position that can be reached from the start of a game."""
-
-    def __init__(self, game: Game, keys: Keys, values: Values) -> None:
-        """``keys``: uint64[P], the packed positions in ascending order. ``values``: int8[P], the first
-        player's value of each: 1, 0 or -1."""
-        self.game = game
-        self.keys = keys
-        self.values = values
-        self._number_of = cast(Callable[[State], int], specialise([number_of], game)["number_of"])
-
-    @property
-    def num_positions(self) -> int:
-        return len(self.keys)
-
-    def value_of(self, state: State) -> int:
-        """The first player's return under best play: 1, 0 or -1.
-
-        Raises InvalidInput (field ``position``) for a position that cannot be reached from the start.
-        """
-        key = np.uint64(self._number_of(state))
-        place = int(np.searchsorted(self.keys, key))
-        if place == len(self.keys) or self.keys[place] != key:
-            text = self.game.format_position(state)
-            raise InvalidInput("position", text, f"a position that can be reached in {self.game.spec}")
-        return int(self.values[place])
-
-    def save(self, folder: Path) -> None:
-        """Write the table into a new folder, which appears complete or not at all. Raises OSError."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
-        try:
-            np.save(part / "keys.npy", self.keys)
-            np.save(part / "values.npy", self.values)
-            # What is there is not sound, or as good, where another process was faster.
-            shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):
-                os.replace(part, folder)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-
-    @classmethod
-    def load(cls, game: Game, folder: Path) -> ValueTable | None:
-        """The table of the game in this folder, mapped into memory; None if there is no sound table."""
-        try:
-            keys = np.load(folder / "keys.npy", mmap_mode="r")
-            values = np.load(folder / "values.npy", mmap_mode="r")
-        except (OSError, ValueError):
-            return None
-        if keys.dtype != np.uint64 or values.dtype != np.int8 or keys.shape != values.shape or not len(keys):
-            return None
-        return cls(game, keys, values)
+def save(table: Solution, folder: Path) -> None:
+    """Write the table into a new folder, which appears complete or not at all. Raises OSError."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
+    try:
+        np.save(part / "keys.npy", table.keys)
+        np.save(part / "values.npy", table.values)
+        # What is there is not sound, or as good, where another process was faster.
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            os.replace(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
-def table_of(game: Game, report: Callable[[int, int], None] | None = None) -> ValueTable:
+def load(game: Game, folder: Path) -> Solution | None:
+    """The table of the game in this folder, mapped into memory; None if there is no sound table."""
+    try:
+        keys = np.load(folder / "keys.npy", mmap_mode="r")
+        values = np.load(folder / "values.npy", mmap_mode="r")
+    except (OSError, ValueError):
+        return None
+    if keys.dtype != np.uint64 or values.dtype != np.int8 or keys.shape != values.shape or not len(keys):
+        return None
+    return Solution(game, game.canonical(game.initial_state()), keys, values)
+
+
+def table_of(game: Game, report: Callable[[int, int], None] | None = None) -> Solution:
     """The game's table: from the user's cache, or made and kept there.
 
     ``report`` is called as `games.analysis.solving.solve` does while a table is made. Raises InvalidInput
     (field ``game``) for a game whose positions cannot be counted or are more than MOST_POSITIONS.
     """
     folder = folder_of(game)
-    table = ValueTable.load(game, folder)
+    table = load(game, folder)
     if table is not None:
         return table
     try:
-        solution = solve(game, game.canonical(game.initial_state()), MOST_POSITIONS, report)
+        table = solve(game, game.canonical(game.initial_state()), MOST_POSITIONS, report)
     except InvalidInput as error:
         if error.field != "max_positions":
             raise
         accepted = f"a game of at most {MOST_POSITIONS:,} positions"
         raise InvalidInput("game", game.spec, accepted) from None
-    keys, values = solution.packed()
-    order = np.argsort(keys)
-    table = ValueTable(game, keys[order], values[order])
     if table.num_positions >= KEPT_FROM:
-        table.save(folder)
+        save(table, folder)
     return table
 
 
 def folder_of(game: Game) -> Path:
     """Where the game's table is kept: ``tables`` of BANYAN_CACHE_DIR or the user's cache."""
-    rules = fingerprint(specialise([number_of, list_successors], game)["list_successors"])
+    rules = fingerprint(specialise([list_successors], game)["list_successors"])
     start = game.format_position(game.initial_state())
     name = hashlib.sha256(f"{FORMAT} {game.spec} {start} {rules}".encode()).hexdigest()[:16]
     return cache_base() / "tables" / f"{game.name}-{name}"

@@ -184,11 +184,7 @@ class Reader:
     def _counts(self, side: int) -> None:
         """Refuse too many or too few hits for any fleet, and shots after the end of the game."""
         state, block = self.state, rules.BLOCK + rules.BLOCK_LENGTH * side
-        total, hits, shots = (
-            int(state[rules.TOTAL]),
-            int(state[block + rules.HITS]),
-            int(state[block + rules.SHOTS]),
-        )
+        total, hits, shots = state[[rules.TOTAL, block + rules.HITS, block + rules.SHOTS]].tolist()
         pending = side in self.pending
         if hits > total or total - hits > self.area - shots + pending:
             raise self._refusal(f"hits on {total} cells of a fleet, or cells left for them")

@@ -171,8 +171,8 @@ def _wrapper(name: str, wrapper: Any) -> Callable[..., Any]:
 _CALLS: tuple[Callable[..., Any], ...] = tuple(
     _wrapper(name, wrapper)
     for wrapper, names in (
-        (call_1, ("current_player", "is_terminal", "returns", "evaluate")),
-        (call_2, ("legal_moves", "play", "priority", "score")),
+        (call_1, ("current_player", "is_terminal", "returns", "evaluate", "pack")),
+        (call_2, ("legal_moves", "play", "priority", "score", "unpack")),
         (call_3, ("greedy_move", "determinize", "chance")),
     )
     for name in names
@@ -182,7 +182,8 @@ _CALLS: tuple[Callable[..., Any], ...] = tuple(
 def calls_of(game: HasRules) -> Rules:
     """The game's rules for callers in Python, cached on disk; rules that only kernels call are None.
 
-    A direct call of a jitted rule from Python would compile it in every process.
+    A direct call of a jitted rule from Python would compile it in every process. ``pack`` and ``unpack`` can
+    be called if the game has them.
     """
     return Rules(**specialise(_CALLS, game))
 

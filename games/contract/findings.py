@@ -10,7 +10,6 @@ import ctypes
 import re
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
@@ -26,6 +25,7 @@ from games.game import Game, State
 from games.jit import source_of
 from games.rng import new_stream
 from games.rules import Rules
+from games.user_games import frames_of
 
 T = TypeVar("T")
 _current: ContextVar[TimeLimit | None] = ContextVar("time_limit", default=None)
@@ -206,18 +206,11 @@ def ask_plain(
 
 def line_of(error: BaseException, game: Game) -> str:
     """The innermost line of the game's file in the traceback, as `` (line 12)``; empty if there is none."""
-    frames = _frames(error, game)
+    frames = frames_of(error, game.source or "?")
     return f" (line {frames[-1].lineno})" if frames else ""
 
 
 def blamed(error: BaseException, game: Game) -> Finding | None:
     """A finding for the function of the game's file that raised the exception; None if none did."""
-    frames = _frames(error, game)
+    frames = frames_of(error, game.source or "?")
     return Finding(frames[0].name, f"raised {said(error)} (line {frames[-1].lineno})") if frames else None
-
-
-def _frames(error: BaseException, game: Game) -> list[traceback.FrameSummary]:
-    """The traceback's frames in the game's file, outermost first; compiled code has the innermost only."""
-    frames = traceback.extract_tb(error.__traceback__)
-    name = Path(game.source).name if game.source else None
-    return [frame for frame in frames if Path(frame.filename).name == name]

@@ -84,9 +84,13 @@ def is_return(game: Game, value: Any) -> bool:
 class RandomGame:
     """A random game from a given position, and the moves played so far. Its methods raise Finding."""
 
-    def __init__(self, game: Game, rules: Rules, start: State, seed: int) -> None:
-        """``rules``: the game's rules as plain Python. ``start`` is copied."""
-        self.game, self.rules, self.seed = game, rules, seed
+    def __init__(
+        self, game: Game, rules: Rules, start: State, seed: int, compiled: Rules | None = None
+    ) -> None:
+        """``rules``: the game's rules as plain Python. ``start`` is copied. ``compiled``: rules whose answers
+        must be the same."""
+        self.game, self.rules, self.seed, self._compiled = game, rules, seed, compiled
+        self._twin: State = start.copy()
         self.state: State = start.copy()
         self.played: list[int] = []
         self.start = start
@@ -154,15 +158,24 @@ class RandomGame:
             raise Finding("legal_moves", f"gave move {twice} twice at ply {ply}")
         if wrong := [move for move in moves if not 0 <= move <= MAX_MOVE_CODE]:
             raise Finding("legal_moves", f"gave move {wrong[0]} at ply {ply}; expected 0 to 65,534")
+        if self._compiled is not None:
+            other = np.zeros(65_536, dtype=np.uint16)
+            if self._compiled.legal_moves(self._twin, other) != count or other[:count].tolist() != moves:
+                text = f"gives different moves compiled and in plain Python, at ply {ply}"
+                raise Finding("legal_moves", text)
         return moves
 
-    def play_one_of(self, moves: list[int]) -> int:
-        """Play one of ``moves``, drawn at random; returns the move."""
+    def play_one_of(self, moves: list[int]) -> None:
+        """Play one of ``moves``, drawn at random."""
         move = self._draw.choice(moves)
         # First, so that an error message lists the move.
         self.played.append(move)
         ask_plain(self.game, "play", self.rules.play, self.state, move, ply=self.ply - 1)
-        return move
+        if self._compiled is not None:
+            self._compiled.play(self._twin, move)
+            if not np.array_equal(self.state, self._twin):
+                text = f"leads to different states compiled and in plain Python, at ply {self.ply - 1}"
+                raise Finding("play", text)
 
     def play_on(self, plies: int, until_s: float) -> None:
         """Check the game to its end, at most ``plies`` plies and until ``until_s``, but at least one ply."""
@@ -189,6 +202,11 @@ class RandomGame:
         answer = ask_plain(self.game, rule, function, self.state, *arguments, ply=self.ply)
         if self.state.tobytes() != before.tobytes():
             raise Finding(rule, f"changed the state at ply {self.ply}")
+        if self._compiled is not None and rule != "legal_moves":
+            other = getattr(self._compiled, rule)(self._twin, *arguments)
+            if answer != other and not (answer != answer and other != other):
+                text = f"gives {other} compiled, but {answer} in plain Python, at ply {self.ply}"
+                raise Finding(rule, text)
         return answer
 
     def is_excused(self, found: Finding) -> bool:
@@ -236,36 +254,24 @@ def try_out(
     rule may take. The trial ends after ``plies`` plies or ``seconds`` seconds. ``look`` is called with the
     last position of each game.
     """
+    rules = plain_rules(game.rules)
     try:
-        with TimeLimit(limit_s or limit_of(game)):
-            random_games(game, start, plies, seconds, look)
+        with TimeLimit(limit_s or limit_of(game)), np.errstate(all="ignore"):
+            check_attributes(game)
+            until_s = time.monotonic() + seconds
+            seed = done = 0
+            while done < plies and (seed == 0 or time.monotonic() < until_s):
+                played = RandomGame(game, rules, deal(game, seed, rules) if start is None else start, seed)
+                try:
+                    with played.located():
+                        played.play_on(plies - done, until_s)
+                except Finding as found:
+                    if played.is_excused(found):
+                        return
+                    raise
+                look(played.state)
+                done += max(1, played.ply)
+                seed += 1
     except Finding as found:
         where = "" if start is None else " (from the position that was given)"
         raise BrokenGame(game.spec, f"{found}{where}") from found.__cause__
-
-
-def random_games(
-    game: Game,
-    start: State | None = None,
-    plies: int = PLIES,
-    seconds: float = SECONDS,
-    look: Callable[[State], None] = lambda state: None,
-) -> None:
-    """Random games in plain Python as in `try_out`, until one has a violation, which is raised as Finding."""
-    rules = plain_rules(game.rules)
-    with np.errstate(all="ignore"):
-        check_attributes(game)
-        until_s = time.monotonic() + seconds
-        seed = done = 0
-        while done < plies and (seed == 0 or time.monotonic() < until_s):
-            played = RandomGame(game, rules, deal(game, seed, rules) if start is None else start, seed)
-            try:
-                with played.located():
-                    played.play_on(plies - done, until_s)
-            except Finding as found:
-                if played.is_excused(found):
-                    return
-                raise
-            look(played.state)
-            done += max(1, played.ply)
-            seed += 1

@@ -31,7 +31,7 @@ from games.gym.environment import (
     text_of,
 )
 from games.gym.generators import Use
-from games.gym.hidden import number_of
+from games.gym.hidden import MOST_NUMBERS, leaves, number_of
 from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
@@ -42,8 +42,6 @@ from games.user_games import reason_of
 
 DEFAULT_STEPS = 1000
 """Steps of an episode that nothing else limits."""
-_MOST_NUMBERS = 24
-"""Numbers of an observation that are drawn."""
 _OVER = object()
 """Stands for what would be saved of the end of a roll-out."""
 
@@ -397,7 +395,8 @@ class GymGame(PythonGame):
         """What the environment draws as text, its highlights in brackets; else the numbers it shows."""
         position = self.position(state)
         drawn = position.drawing()
-        return board_of(drawn.strip("\n") if drawn else "\n".join(_numbers(position.observation)))
+        numbers = [f"{number:.3g}" for number in leaves(position.observation)][:MOST_NUMBERS]
+        return board_of(drawn.strip("\n") or "\n".join(numbers or ["(no numbers)"]))
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._positions.is_to_see(state) else 0
@@ -421,12 +420,3 @@ def has_numbers(space: Any) -> bool:
     if isinstance(space, spaces.Tuple):
         return all(map(has_numbers, space.spaces))
     return isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary)
-
-
-def _numbers(observation: Any) -> list[str]:
-    """The numbers of an observation, one in a line."""
-    try:
-        numbers = np.ravel(np.asarray(observation, dtype=float))[:_MOST_NUMBERS]
-    except (TypeError, ValueError):
-        return ["(no numbers)"]
-    return [f"{number:.3g}" for number in numbers.tolist()] or [""]

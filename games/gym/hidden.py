@@ -43,8 +43,8 @@ AHEAD, SAMPLES = 8, (32, 256)
 CERTAIN = 20.0
 """With n futures each, the distribution functions of a number may differ by (CERTAIN / n)^1/2: more comes by
 chance once in 10^8 comparisons (Massart 1990). More futures are compared where few differ by half as much."""
-NUMBERS = 16
-"""Numbers of an observation that are compared one by one."""
+NUMBERS, MOST_NUMBERS = 16, 24
+"""Numbers of an observation that are compared one by one, and that are drawn."""
 SECONDS, CPU_S = 15.0, 8.0
 """After so many seconds the search ends where steps are slow, which may wait for something; elsewhere after
 so many of the thread's CPU time, which other processes hardly change."""
@@ -342,18 +342,19 @@ def _distance(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> f
 def _numbers(observation: Any) -> list[float]:
     """The first numbers of an observation, and one for all of it."""
     whole = int.from_bytes(blake2b(repr(comparable(observation)).encode(), digest_size=6).digest())
-    numbers = [*_leaves(observation)][:NUMBERS]
+    numbers = [*leaves(observation)][:NUMBERS]
     return [float(whole), *numbers, *[0.0] * (NUMBERS - len(numbers))]
 
 
-def _leaves(observation: Any) -> Iterator[float]:
+def leaves(observation: Any) -> Iterator[float]:
+    """The numbers of an observation, of each array the first ones."""
     if isinstance(observation, dict):
         observation = [*observation.values()]
     if isinstance(observation, list | tuple):
         for each in observation:
-            yield from _leaves(each)
+            yield from leaves(each)
     elif isinstance(observation, bool | int | float | np.ndarray | np.generic):
-        kept = np.ravel(observation)[:NUMBERS]
+        kept = np.ravel(observation)[:MOST_NUMBERS]
         if kept.dtype.kind in "biuf":
             yield from np.nan_to_num(kept.astype(np.float64)).tolist()
 

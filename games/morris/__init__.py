@@ -85,7 +85,10 @@ class Morris(Game):
         self.options |= {"repetition": self.repetition, "cap": self.cap}
         options.close()
         self.layout = rules.LAYOUTS[self.board_id]
-        self._bit_at = {cell: bit for bit, cell in enumerate(self.layout.cells)}
+        bit_at, side = {cell: bit for bit, cell in enumerate(self.layout.cells)}, range(self.layout.size)
+        self._grid_bits = [[bit_at.get((column, row)) for column in side] for row in reversed(side)]
+        """By row from the top and by column, the bit of the point; None where there is none."""
+        self._rows = [[bit for bit in bits if bit is not None] for bits in self._grid_bits]
         self.max_moves = 3 * len(self.layout.cells) if self.variant != "lasker" else 64
         # A player removes all but two of the other's stones at most.
         self.max_plies = self.cap + 2 * kind.stones
@@ -125,10 +128,7 @@ class Morris(Game):
     def format_position(self, state: State) -> str:
         """Rows from the top, the player to move, the stones in both hands, the number of turns."""
         owners = self._owners(state)
-        rows = []
-        for row in reversed(range(self.layout.size)):
-            columns = sorted(column for column, r in self._bit_at if r == row)
-            rows.append("".join(".wb"[owners[self._bit_at[column, row]]] for column in columns))
+        rows = ["".join(".wb"[owners[bit]] for bit in bits) for bits in self._rows]
         mover = "wb"[int(state[rules.MOVER])] + "x" * int(state[rules.REMOVING])
         hands = f"{state[rules.HANDS]} {state[rules.HANDS + 1]}"
         text = f"{'/'.join(rows)} {mover} {hands} {state[rules.TURNS]}"
@@ -138,19 +138,16 @@ class Morris(Game):
         """The state of a text of `format_position`, without history; raises InvalidInput (``position``)."""
         board, _, rest = text.partition(" ")
         rows, found = board.split("/"), _REST.fullmatch(rest)
-        size = self.layout.size
-        columns = [sorted(c for c, r in self._bit_at if r == row) for row in reversed(range(size))]
-        fits = [len(row) for row in rows] == [len(each) for each in columns] and set(board) <= set("wb./")
-        if found is None or not fits:
-            shape = ", ".join(str(len(each)) for each in columns)
+        widths = [*map(len, self._rows)]
+        if found is None or [*map(len, rows)] != widths or not set(board) <= set("wb./"):
+            shape = ", ".join(map(str, widths))
             raise InvalidInput(
                 "position", text, f"rows of {shape} points (w, b or .) divided by '/', {_FORM}"
             )
         state = self.initial_state()
-        for number, (row, signs) in enumerate(zip(columns, rows, strict=True)):
-            for column, sign in zip(row, signs, strict=True):
+        for bits, signs in zip(self._rows, rows, strict=True):
+            for bit, sign in zip(bits, signs, strict=True):
                 if sign != ".":
-                    bit = self._bit_at[column, size - 1 - number]
                     state[rules.STONES + "wb".index(sign)] |= 1 << bit
         state[rules.MOVER], state[rules.REMOVING] = "wb".index(found[1]), bool(found[2])
         state[rules.HANDS], state[rules.HANDS + 1] = int(found[3]), int(found[4])
@@ -212,15 +209,13 @@ class Morris(Game):
         """The position as a grid; cells that are not points are blank."""
         size, owners = self.layout.size, self._owners(state)
         last = None if last_move is None else self.cells_of(last_move)
-        rows = []
-        for r in range(size):
-            row = []
-            for column in range(size):
-                bit = self._bit_at.get((column, size - 1 - r))
-                owner = owners[bit] if bit is not None else 0
+        rows: list[list[Cell]] = []
+        for r, bits in enumerate(self._grid_bits):
+            rows.append([])
+            for column, bit in enumerate(bits):
+                owner = 0 if bit is None else owners[bit]
                 text = " " if bit is None else ".WB"[owner]
-                row.append(Cell(text, owner - 1 if owner else None, (r, column) == last))
-            rows.append(row)
+                rows[-1].append(Cell(text, owner - 1 if owner else None, (r, column) == last))
         cells = [(size - 1 - row, column) for column, row in self.layout.cells]
         return named_grid(rows, lines=[(cells[one], cells[other]) for one, other in self.layout.edges])
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 import games
 from games import Game
+from games.analysis.solving import Solution
 from games.compile.rule_stubs import playout
 from games.compile.specialise import specialise
 from games.contract.checking import check, play_all
@@ -154,6 +155,15 @@ def best_value(game: Game, state: State, known: dict[str, float]) -> float:
         best = max if game.calls.current_player(state) == games.FIRST else min
         known[text] = best(best_value(game, after, known) for _, after in game.successors(state))
     return known[text]
+
+
+def states_of(solution: Solution) -> Iterator[State]:
+    """All positions, without the moves that led there."""
+    for key in solution.keys:
+        state = solution.start.copy()
+        assert solution.game.calls.unpack is not None
+        solution.game.calls.unpack(key, state)
+        yield state
 
 
 def load_all() -> list[Game]:

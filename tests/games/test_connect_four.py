@@ -15,7 +15,7 @@ from games.analysis.table import judge_of
 from games.connect_four import ConnectFour, rules
 from games.connect_four.solver import Solver
 from games.game import State
-from tests.games.common import JIT, SPECS, loaded, random_game
+from tests.games.common import JIT, SPECS, loaded, random_game, states_of
 from tests.games.naive import NaiveConnectFour
 
 NAMES = [spec for spec in SPECS if spec.startswith("connect_four")]
@@ -135,7 +135,7 @@ def test_values_are_those_of_retrograde_analysis() -> None:
     solution = solve(game, game.initial_state())
     # The number that John Tromp has published.
     assert solution.num_positions == 161_029
-    for place, state in enumerate(solution.states()):
+    for place, state in enumerate(states_of(solution)):
         if place % 20 == 0:
             assert solver.value_of(state) == solution.value_of(state)
             ours = [(outcome.move, outcome.value) for outcome in solver.outcomes(state)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from itertools import permutations
 
 import numpy as np
@@ -13,7 +14,7 @@ from games import Game, InvalidInput
 from games.board import draw
 from games.compile.rule_stubs import DEFAULTS
 from games.compile.specialise import specialise
-from games.contract.checking import check, draw_all
+from games.contract import checking
 from games.contract.trial import is_return
 from games.game import CHANCE, State
 from games.rng import new_stream
@@ -44,7 +45,7 @@ SEEDS = range(2 if JIT else 1)
 @pytest.mark.slow
 @GAMES
 def test_a_game_keeps_to_the_contract(game: Game) -> None:
-    assert check(game, games=2 if JIT else 1) is None
+    assert checking.check(game, games=2 if JIT else 1) is None
 
 
 @GAMES
@@ -220,11 +221,6 @@ def best_looking(game: Game, state: State) -> list[int]:
     return [move for move, look in looks.items() if look == max(looks.values())]
 
 
-def test_the_games_with_much_to_choose_have_priorities() -> None:
-    names = {spec.partition(":")[0] for spec in WITH_PRIORITY}
-    assert {"gomoku", "morris", "thud"} <= names
-
-
 @pytest.mark.parametrize("spec", WITH_PRIORITY)
 def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
     game = games.load(spec)
@@ -246,46 +242,21 @@ def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
         *((spec, "random_move") for spec in WITH_RANDOM_MOVE),
     ],
 )
-def test_drawn_moves_are_uniform_over_the_best_or_all(spec: str, rule: str) -> None:
+def test_drawn_moves_are_uniform_over_the_best_or_all_and_the_same_compiled(
+    spec: str, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "DRAWS_A_MOVE", 200 if JIT else 20)
     game = games.load(spec)
-    default = specialise([DEFAULTS[rule]], game)[rule]
-    own, listed = (
-        specialise([draw_all], game, {"drawing_rule": each})["draw_all"]
-        for each in (getattr(game.rules, rule), default)
-    )
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    default = copy(game)
+    default.rules = game.rules._replace(**{rule: specialise([DEFAULTS[rule]], game)[rule]})
+    # Uncompiled, a list for each draw takes minutes, and so do lists for draws of all moves.
+    drawing = (game, default) if JIT and rule == "greedy_move" else (game,)
     for plies in (0, 1, 9, 20, 30, 31, 44, 45, 60, 61, 99, 100) if JIT else (0, 31):
         state = random_position(game, 5, plies)
-        if game.calls.current_player(state) == CHANCE:
-            continue
-        before = state.copy()
-        best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)
-        # Uncompiled, a list for each draw takes minutes, and so do lists for draws of all moves.
-        for run in (own, listed) if JIT and rule == "greedy_move" else (own,):
-            drawn = np.zeros(len(best) * (200 if JIT else 20), dtype=np.uint16)
-            run(state, moves, new_stream(43, plies), drawn)
-            assert np.array_equal(state, before)
-            found, counts = np.unique(drawn, return_counts=True)
-            assert set(found.tolist()) <= set(best)
-            seen = np.zeros(len(best))
-            seen[np.searchsorted(best, found)] = counts
-            expected, freedom = len(drawn) / len(best), len(best) - 1
-            statistic = ((seen - expected) ** 2 / expected).sum()
-            # Mean and variance of chi-square: freedom and twice that.
-            assert abs(statistic - freedom) <= 5 * np.sqrt(2 * max(freedom, 1))
-
-
-@pytest.mark.parametrize("spec", WITH_GREEDY_MOVE)
-def test_compiled_greedy_moves_equal_their_plain_twins(spec: str) -> None:
-    game = games.load(spec)
-    assert game.rules.greedy_move is not None and game.calls.greedy_move is not None
-    twin = plain(game.rules.greedy_move)
-    streams = [new_stream(47), new_stream(47)]
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    for ply, (state, _, _) in enumerate(random_game(game, seed=13)):
-        if ply % (4 if JIT else 16) == 0:
-            assert game.calls.greedy_move(state, moves, streams[0]) == twin(state, moves, streams[1])
-            assert np.array_equal(streams[0], streams[1])
+        if game.calls.current_player(state) != CHANCE:
+            best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)
+            for each in drawing:
+                checking.check_draws(each, rule, state, dict.fromkeys(best, 1 / len(best)), plies, 43)
 
 
 @pytest.mark.parametrize("spec", WITH_EVALUATORS)

@@ -10,6 +10,7 @@ from games import FIRST, SECOND, InvalidInput
 from games.analysis.perft import perft
 from games.analysis.solving import solve
 from games.board import draw
+from tests.games.common import states_of
 
 FIGURE_9 = "([(1 3)(2 8)(7 4)] [(2 3)(-9 -1)] [(-5 -2 -3)(9)(7)])"
 
@@ -68,7 +69,7 @@ def test_solving_asks_who_wins() -> None:
     game = games.load("explicit:([1 0][(-1 1)(0 -1)])")
     solution = solve(game, game.initial_state())
     assert solution.num_positions == 11
-    assert [solution.value_of(state) for state in solution.states()] == [0, 0, 0, 1, 0, 1, 0, -1, 1, 0, -1]
+    assert [solution.value_of(state) for state in states_of(solution)] == [0, 0, 0, 1, 0, 1, 0, -1, 1, 0, -1]
 
 
 def test_board_shows_the_way() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, reduce
 from operator import xor
 
@@ -11,11 +10,10 @@ import pytest
 
 import games
 from games import Game, InvalidInput
-from games.analysis.perft import perft
 from games.analysis.solving import solve
 from games.board import draw
 from games.game import State
-from tests.games.common import JIT, random_game
+from tests.games.common import JIT, random_game, states_of
 from tests.games.naive import Piles, splits
 
 
@@ -31,19 +29,6 @@ def grundy_number(size: int) -> int:
     return next(number for number in range(size + 1) if number not in reached)
 
 
-@cache
-def sequences(piles: Piles, depth: int) -> int:
-    return 1 if depth == 0 else sum(sequences(after, depth - 1) for after in splits(piles).values())
-
-
-def partitions(total: int, largest: int) -> Iterator[Piles]:
-    if total == 0:
-        yield ()
-    for size in range(1, min(total, largest) + 1):
-        for rest in partitions(total - size, size):
-            yield (*rest, size)
-
-
 @pytest.mark.parametrize("pile", [3, 11, 40, 99])
 def test_moves_and_positions_equal_the_twins(pile: int) -> None:
     game = games.load(f"grundy:pile={pile}")
@@ -55,13 +40,6 @@ def test_moves_and_positions_equal_the_twins(pile: int) -> None:
             assert {divmod(each, 64) for each in moves} == splits(piles).keys()
             piles = splits(piles)[divmod(move, 64)]
         assert splits(piles) == {}
-
-
-@pytest.mark.parametrize("pile", [5, 12, 20])
-def test_sequences_of_every_length_are_as_many_as_the_twins(pile: int) -> None:
-    game = games.load(f"grundy:pile={pile}")
-    for depth in range(game.max_plies + 2 if pile < 20 else 6 if JIT else 4):
-        assert perft(game, game.initial_state(), depth) == sequences((pile,), depth)
 
 
 def test_grundy_numbers() -> None:
@@ -77,27 +55,11 @@ def test_who_moves_wins_if_and_only_if_the_piles_do_not_cancel(pile: int) -> Non
     assert (solution.value_of(game.initial_state()) == -1) == (pile in (4, 7, 10, 20, 23, 26, 50))
     assert pile != 7 or solution.num_positions == 14
     if pile <= 30:
-        for state in solution.states():
+        for state in states_of(solution):
             wins = reduce(xor, map(grundy_number, piles_of(game, state))) != 0
             assert solution.value_of(state) == (1 if wins else -1) * (
                 1 - 2 * game.rules.current_player(state)
             )
-
-
-@pytest.mark.parametrize("pile", [3, 8, 14])
-def test_numbers_of_positions_leave_no_gap(pile: int) -> None:
-    game = games.load(f"grundy:pile={pile}")
-    assert game.rules.pack is not None and game.rules.unpack is not None
-    numbers = set()
-    for piles in partitions(pile, pile):
-        for mover in ("first", "second"):
-            state = game.parse_position(f"{'+'.join(map(str, piles))} {mover}")
-            number = game.rules.pack(state)
-            numbers.add(int(number))
-            again = game.initial_state()
-            game.rules.unpack(np.uint64(number), again)
-            assert np.array_equal(again, state)
-    assert numbers == set(range(len(numbers)))
 
 
 def test_position_text() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import games
-from games import Game
+from games import Game, pig
 from games.errors import InvalidInput
 from games.openspiel import BLOCK, HIDDEN, OpenSpielGame
 from games.rng import new_stream
@@ -61,6 +61,10 @@ OTHERS = ["bridge(use_double_dummy_result=False)", "misere(game=tic_tac_toe())",
         ("gomoku", "mnk(m=12,n=12,k=5)"),
         ("gomoku:size=7", "mnk(m=7,n=7,k=5)"),
         ("morris:repetition=none", "nine_mens_morris"),
+        ("pig", "pig"),
+        ("pig:goal=20", "pig(winscore=20)"),
+        ("pig:goal=50,moves=30", "pig(winscore=50,horizon=30)"),
+        ("pig:goal=10,moves=7", "pig(winscore=10,horizon=7)"),
     ],
 )
 def test_random_games_agree(spec: str, theirs: str) -> None:
@@ -73,12 +77,24 @@ def test_random_games_agree(spec: str, theirs: str) -> None:
             assert not game.rules.is_terminal(state)
             assert game.rules.current_player(state) == twin.current_player()
             moves = game.legal_moves(state)
-            assert moves == sorted(twin.legal_actions())
+            codes = {move: _code_of(game, move) for move in moves}
+            assert [*codes.values()] == sorted(twin.legal_actions())
+            if twin.is_chance_node():
+                shares = dict(twin.chance_outcomes())
+                assert game.chance_weights(state) == pytest.approx({m: shares[codes[m]] for m in moves})
+            if game.name == "pig":
+                told = f"Scores: {state[0]} {state[1]}, Turn total: {state[pig.TURN]}"
+                assert str(twin).startswith(told)
             move = draw.choice(moves)
             game.rules.play(state, move)
-            twin.apply_action(move)
+            twin.apply_action(codes[move])
         assert game.rules.is_terminal(state)
         assert game.rules.returns(state) == twin.returns()[0]
+
+
+def _code_of(game: Game, move: int) -> int:
+    """OpenSpiel's number of the move."""
+    return move - (1 if move < pig.ROLL else pig.ROLL) if game.name == "pig" else move
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "mnk(m=5,n=5,k=4)", "hex(board_size=4)"])

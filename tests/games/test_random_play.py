@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -94,23 +93,3 @@ def test_random_play_of_tic_tac_toe_exactly() -> None:
     exact = exact_means(game, state, {})
     assert exact.length == Fraction(3203, 420)
     assert (exact.result, exact.decided) == (Fraction(737, 1260) - Fraction(121, 420), 1 - Fraction(8, 63))
-
-
-@pytest.mark.parametrize(("move", "mean"), [("b2", 0.75), ("a1", 0.6714), ("b1", 0.6)])
-def test_random_play_after_the_first_move(move: str, mean: float) -> None:
-    assert float(1 + exact_means(*tictactoe(move), {}).result) / 2 == pytest.approx(mean, abs=5e-5)
-
-
-def test_complete_games_of_tic_tac_toe() -> None:
-    """Won by the first player, won by the second, drawn."""
-    game, start = tictactoe("")
-
-    @cache
-    def counts(position: str) -> tuple[int, ...]:
-        state = game.parse_position(position)
-        after = [counts(game.format_position(child)) for _, child in game.successors(state)]
-        if after:
-            return tuple(map(sum, zip(*after, strict=True)))
-        return tuple(int(game.calls.returns(state) == result) for result in (1, -1, 0))
-
-    assert counts(game.format_position(start)) == (131_184, 77_904, 46_080)

@@ -15,10 +15,10 @@ import games
 from games import FIRST, SECOND, Board, Game, InvalidInput, Rules
 from games.analysis import table as tables
 from games.analysis.solving import Solution, solve
-from games.analysis.table import ValueTable, folder_of, judge_of, table_of
+from games.analysis.table import folder_of, judge_of, load, table_of
 from games.game import Moves, State
 from games.jit import njit
-from tests.games.common import JIT, SPECS, random_game
+from tests.games.common import JIT, SPECS, random_game, states_of
 
 Values = dict[bytes, tuple[int, int | None]]
 """Value and plies to the end of each position, by its canonical state."""
@@ -70,7 +70,7 @@ def naive_solve(game: Game, start: State) -> Values:
 def all_values(solution: Solution) -> Values:
     return {
         solution.game.canonical(state).tobytes(): (solution.value_of(state), solution.plies_of(state))
-        for state in solution.states()
+        for state in states_of(solution)
     }
 
 
@@ -236,7 +236,7 @@ def test_tic_tac_toe_up_to_symmetry() -> None:
     board = np.arange(9).reshape(3, 3)
     symmetries = [np.rot90(side, turns).ravel() for side in (board, board.T) for turns in range(4)]
     classes = set()
-    for state in solved("tictactoe").states():
+    for state in states_of(solved("tictactoe")):
         cells = np.array([(int(state[FIRST]) >> i & 1) - (int(state[SECOND]) >> i & 1) for i in range(9)])
         classes.add(min(tuple(cells[symmetry].tolist()) for symmetry in symmetries))
     assert len(classes) == 765
@@ -280,19 +280,6 @@ def test_positions_out_of_reach_are_refused() -> None:
     assert caught.value.field == "position"
 
 
-@pytest.mark.slow
-def test_every_value_is_that_of_the_solution() -> None:
-    game = games.load("tictactoe")
-    solution = solve(game, game.initial_state())
-    table = table_of(game)
-    assert table.num_positions == solution.num_positions
-    for state in solution.states():
-        assert table.value_of(state) == solution.value_of(state)
-        assert [(o.move, o.value) for o in table.outcomes(state)] == [
-            (o.move, o.value) for o in solution.outcomes(state)
-        ]
-
-
 def test_a_large_table_is_made_once_and_then_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(tables, "KEPT_FROM", 1)
@@ -322,24 +309,15 @@ def test_a_file_that_is_not_sound_is_no_table(
         np.save(values, np.zeros(3, dtype=np.int8))
     else:
         values.unlink()
-    assert ValueTable.load(game, folder_of(game)) is None
+    assert load(game, folder_of(game)) is None
     again = table_of(game)
     assert np.array_equal(again.values, sound.values)
     # What was made anew takes the place of what was not sound.
-    assert ValueTable.load(game, folder_of(game)) is not None
+    assert load(game, folder_of(game)) is not None
 
 
 def test_games_of_other_options_have_other_tables() -> None:
     assert folder_of(games.load("grundy:pile=9")) != folder_of(games.load("grundy:pile=10"))
-
-
-def test_a_position_that_cannot_be_reached_is_refused() -> None:
-    table = table_of(games.load("tictactoe"))
-    state = table.game.initial_state()
-    state[:] = (0b111, 0, 9)
-    with pytest.raises(InvalidInput) as refused:
-        table.value_of(state)
-    assert refused.value.field == "position"
 
 
 def test_too_many_positions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
