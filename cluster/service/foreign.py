@@ -9,7 +9,6 @@ import select
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
@@ -25,8 +24,6 @@ SECONDS = 20.0
 which other programs have the cores does not count (but see MOST_TIMES)."""
 MOST_TIMES = 9
 """Limit of wall time with what does not count, as a multiple of the limit."""
-START_S = 60.0
-"""Additional time for the first answer, during which the process imports everything."""
 WAITING = 8
 """Largest number of waiting requests. More would block all threads of the server, so they are refused."""
 PROGRAM = "cluster.service.foreign_process"
@@ -90,7 +87,6 @@ class Foreign:
 
     def _ask(self, request: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
         """Send a request and read the answer. Raises OSError, EOFError, ValueError, what ``check`` raises."""
-        until_s = time.monotonic() + MOST_TIMES * self._seconds + START_S * (self._process is None) + 10.0
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", PROGRAM],
@@ -106,8 +102,6 @@ class Foreign:
         requests.flush()
         while not select.select([answers], [], [], LOOK_S)[0]:
             check()
-            if time.monotonic() > until_s:
-                raise OSError("no answer")
         if not (line := answers.readline()):
             raise EOFError
         answer: dict[str, Any] = json.loads(line)

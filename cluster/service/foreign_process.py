@@ -185,23 +185,17 @@ def _end(status: int) -> str:
 
 def _read(file: int, pid: int, seconds: float) -> tuple[bytes, bool]:
     """(what a process writes to a pipe up to the end of a line or of the file, whether that was in time)."""
-    began_s = time.monotonic()
-    parts: list[bytes] = []
-    size = 0
-    while size <= ANSWER_BYTES:
-        ready = select.select([file], [], [], LOOK_EVERY_S)[0]
-        if time.monotonic() - began_s > min(seconds + waited_s(pid), MOST_TIMES * seconds):
-            return b"", False
-        if not ready:
+    began_s, answer = time.monotonic(), bytearray()
+    while time.monotonic() - began_s <= min(seconds + waited_s(pid), MOST_TIMES * seconds):
+        if not select.select([file], [], [], LOOK_EVERY_S)[0]:
             continue
         part = os.read(file, 2**16)
-        if not part:
-            return b"".join(parts), True
-        parts.append(part)
-        size += len(part)
-        if part.endswith(b"\n"):
-            return b"".join(parts), True
-    return _json({"reason": f"gave an answer of more than {ANSWER_BYTES // 2**20} MB"}) + b"\n", True
+        answer += part
+        if not part or part.endswith(b"\n"):
+            return bytes(answer), True
+        if len(answer) > ANSWER_BYTES:
+            return _json({"reason": f"gave an answer of more than {ANSWER_BYTES // 2**20} MB"}) + b"\n", True
+    return b"", False
 
 
 def _be_tried(call: Call, writing: int, private: Sequence[int]) -> NoReturn:
