@@ -11,12 +11,11 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from cluster.matches.game import Cancelled
@@ -124,31 +123,24 @@ class KnownGames:
         """``workers``: how the workers of the service share their machines, in words."""
         self.allowed, self.workers = allowed or AllowedGames(), workers
         self._foreign = Foreign()
-        self._listed: list[dict[str, Any]] | None = None
-        self._listing = threading.Lock()
-        """Held while the list of games is made."""
         self._moves, self._compiling = Turns(MOVES), Turns(MOVES)
         self._compiled: set[tuple[str, str]] = set()
         """Games and presets whose players have moved."""
         self._closed = False
-        self._passed: OrderedDict[SearchRequest, None] = OrderedDict()
-        self._passing = threading.Lock()
-        """Held while the set of passed requests changes."""
+        self._passed: set[SearchRequest] = set()
 
+    @cached_property
     def all(self) -> list[dict[str, Any]]:
         """Descriptions of all games that are allowed by name, without those that cannot be loaded."""
-        with self._listing:
-            if self._listed is None:
-                rows = described_built_in()
-                for name in self.allowed.single:
-                    try:
-                        described = self._foreign.ask("describe", name, name)
-                    except InvalidInput as error:
-                        LOG.warning("%s is not in the list of games: %s", name, error)
-                        continue
-                    rows.append(described | {"name": name})
-                self._listed = sorted(rows, key=lambda row: str(row["name"]))
-            return self._listed
+        rows = described_built_in()
+        for name in self.allowed.single:
+            try:
+                described = self._foreign.ask("describe", name, name)
+            except InvalidInput as error:
+                LOG.warning("%s is not in the list of games: %s", name, error)
+                continue
+            rows.append(described | {"name": name})
+        return sorted(rows, key=lambda row: str(row["name"]))
 
     def game(self, spec: str, address: str = "") -> dict[str, Any]:
         """The description of a game. Raises InvalidInput (field ``game``), Problem (429, 503)."""
@@ -224,8 +216,7 @@ class KnownGames:
 
     def _try(self, request: SearchRequest, address: str | None = None) -> str | None:
         found: dict[str, str | None] = self._foreign.ask("check", request.game, request, address=address)
-        with self._passing:
-            self._passed[request] = None
-            if len(self._passed) > PASSED:
-                self._passed.popitem(last=False)
+        if len(self._passed) >= PASSED:
+            self._passed.clear()
+        self._passed.add(request)
         return found["position"]

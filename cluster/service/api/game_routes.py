@@ -28,7 +28,7 @@ router = APIRouter(prefix="/games", tags=["games"])
 @router.get("", response_model=GameList, summary="All games", responses=problems(503))
 def games(searches: Service) -> dict[str, Any]:
     """All games that this server accepts by name, with their options and the accepted values."""
-    return {"games": searches.games.all(), "workers": searches.games.workers}
+    return {"games": searches.games.all, "workers": searches.games.workers}
 
 
 @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503))
