@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 
@@ -50,6 +49,7 @@ def create_app(
         version=version_of("banyan-mcts"),
         description=DESCRIPTION,
         openapi_url=f"{PREFIX}/openapi.json",
+        openapi_tags=TAGS,
         # FastAPI's documentation pages load scripts from other hosts.
         docs_url=None,
         redoc_url=None,
@@ -80,22 +80,14 @@ def create_app(
 
 
 def _describe(app: FastAPI) -> None:
-    """Install the OpenAPI document: FastAPI's, with the models of problems and of events."""
+    """Add the models of problems and of events to FastAPI's OpenAPI document."""
 
     def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            made = get_openapi(
-                title=app.title,
-                version=app.version,
-                description=app.description,
-                routes=app.routes,
-                tags=TAGS,
-            )
-            schemas = made["components"]["schemas"]
-            for model in (ProblemView, Progress, FinalEvent, Tick):
-                own = model.model_json_schema(ref_template=SCHEMA)
-                schemas |= {**own.pop("$defs", {}), model.__name__: own} | schemas
-            app.openapi_schema = made
-        return app.openapi_schema
+        made = FastAPI.openapi(app)
+        schemas = made["components"]["schemas"]
+        for model in (ProblemView, Progress, FinalEvent, Tick):
+            own = model.model_json_schema(ref_template=SCHEMA)
+            schemas |= {**own.pop("$defs", {}), model.__name__: own} | schemas
+        return made
 
     app.openapi = document  # type: ignore[method-assign]
