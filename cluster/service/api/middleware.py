@@ -9,9 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cluster.service.api.connections import address_of
@@ -29,10 +29,7 @@ OWN_SITES = frozenset({None, "none", "same-origin"})
 """Values of the header Sec-Fetch-Site of requests that do not come from pages of other origins."""
 PAGE_PATH = "/"
 _JSON = re.compile(r"application/(.+\+)?json")
-_ESCAPE = re.compile(
-    r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
-)
-"""JSON: a surrogate pair, a lone surrogate, or any other escape."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _HOST = re.compile(r"(\[[0-9a-fA-F:]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
 
@@ -81,6 +78,8 @@ class Guard:
                 if not is_open(scope["path"]):
                     receive = await self._body(scope, receive)
                 await self._app(scope, receive, counted)
+        except ClientDisconnect:
+            pass
         except Problem as problem:
             await problem.response()(scope, receive, counted)
         except asyncio.CancelledError:
@@ -110,9 +109,7 @@ class Guard:
         try:
             yield
         finally:
-            self._answered[address] -= 1
-            if not self._answered[address]:
-                del self._answered[address]
+            self._answered -= Counter([address])
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem for a request that must be refused."""
@@ -146,7 +143,7 @@ class Guard:
         if origin is not None:
             if origin in self._origins:
                 return
-            if _netloc(origin) != headers.get("host", ""):
+            if origin.partition("://")[2] != headers.get("host", ""):
                 self._figures.refused("host")
                 raise Problem(403, "pages of other origins are not allowed", field="Origin", value=origin)
         # Links from other origins to the page are allowed.
@@ -163,28 +160,19 @@ class Guard:
         body = b""
         try:
             async with asyncio.timeout(BODY_S):
-                while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        break
-                    body += message.get("body", b"")
+                async for part in Request(scope, receive).stream():
+                    body += part
                     if len(body) > self._body_bytes:
                         raise self._too_large()
-                    if not message.get("more_body", False):
-                        break
         except TimeoutError:
             raise Problem(408, f"the body took longer than {BODY_S:g} s", {"Connection": "close"}) from None
         if body and scope["method"] == "POST":
             _check_type(headers.get("content-type"))
             body = without_surrogates(body)
-        given = False
+        given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> Message:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return given.pop() if given else await receive()
 
         return again
 
@@ -202,16 +190,10 @@ def is_open(path: str) -> bool:
 def without_surrogates(body: bytes) -> bytes:
     """JSON in which lone surrogates, which no answer could repeat, are the text of their escapes."""
     try:
-        # As `json.loads` reads bytes: the code of a surrogate is taken in any encoding.
-        text = body.decode(json.detect_encoding(body), "surrogatepass")
-    except UnicodeDecodeError:
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+    except (ValueError, RecursionError):
         return body
-
-    def lone(found: re.Match[str]) -> str:
-        is_lone = len(found[1]) == 5 and found[1][:2].lower() == "ud"
-        return "\\" * is_lone + found[0]
-
-    return _ESCAPE.sub(lone, text.encode(errors="backslashreplace").decode()).encode()
+    return _SURROGATE.sub(lambda lone: f"\\\\u{ord(lone[0]):x}", text).encode()
 
 
 def _check_type(content_type: str | None) -> None:
@@ -226,11 +208,3 @@ def _check_type(content_type: str | None) -> None:
 def _host_of(header: str) -> str:
     match = _HOST.fullmatch(header)
     return "" if match is None else match[1].strip("[]").lower()
-
-
-def _netloc(origin: str) -> str | None:
-    """Host and port of an origin; None for invalid text."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return None

@@ -30,10 +30,8 @@ class Tokens:
         """Whether the header contains an accepted token; the comparison takes constant time."""
         scheme, _, token = (authorization or "").partition(" ")
         given = _digest(token.strip())
-        found = False
-        for known in self._digests:
-            found |= hmac.compare_digest(known, given)
-        return not self._digests or (found and scheme.lower() == "bearer")
+        equal = [hmac.compare_digest(known, given) for known in self._digests]
+        return not equal or (any(equal) and scheme.lower() == "bearer")
 
 
 def read_tokens(path: Path | None) -> Tokens:
