@@ -15,6 +15,7 @@ from typing import Any
 
 from cluster.service.errors import Problem
 from cluster.service.limits import LOOK_S, Turns
+from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
 
 MEMORY_MB = 1024
@@ -110,7 +111,7 @@ class Foreign:
     def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
+            kill(descendants(process.pid) | {process.pid})
             # Closes the pipes, and waits.
             with suppress(OSError), process:
                 pass
