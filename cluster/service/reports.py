@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import os
 import re
 import stat
@@ -21,6 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -156,8 +156,8 @@ def _read(path: Path) -> tuple[bytes, str]:
     if len(content) > MOST_BYTES:
         raise Unusable(f"larger than {MOST_BYTES // 10**6} MB")
     try:
-        text = content.decode("utf-8")
-        value = json.loads(text, parse_float=_finite, parse_int=_finite, parse_constant=_finite)
+        value = json.loads(content.decode("utf-8"))
+        json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
         raise Unusable("not a JSON file, half of one, or one with numbers that JSON does not have") from None
     kind = KINDS[path.name]
@@ -171,14 +171,6 @@ def _read(path: Path) -> tuple[bytes, str]:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         raise Unusable(f"not a result of banyan {kind} that this version can show") from None
     return content, f"{game}: strength of {names} with {on}" if is_strength else f"{game}: {names} on {on}"
-
-
-def _finite(text: str) -> float:
-    """A number that every reader of JSON has. Raises ValueError for others."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
 
 
 ALLOW = "--allow-speedup"
@@ -248,11 +240,10 @@ class SpeedupRun(Runner):
         self._searches = searches
         self._request = request
         self._session: Session | None = None
-        self._outcome: SearchResult | str = ""
-        """The result of the present search, or the reason why there is none."""
+        self._result: Future[SearchResult] = Future()
+        """The result of the present search."""
         self._beside = False
         """Whether another search was in the pool."""
-        self._over = threading.Event()
         self.cancelled = threading.Event()
         """Set to end it without a result."""
         self.thread = threading.Thread(target=self._run, name="speedup", daemon=True)
@@ -278,10 +269,13 @@ class SpeedupRun(Runner):
         self._beside = self._beside or self._searches.pool.num_runs > 1
 
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
-        self._outcome, self._session = result or error or "", None
+        self._session = None
         self._searches.watch.ended(f"speedup-{self.now.id}")
         self._searches.metrics.settle(session)
-        self._over.set()
+        if result is None:
+            self._result.set_exception(Ended(error))
+        else:
+            self._result.set_result(result)
 
     def put_off(self, session: Session) -> None:
         self.ended(session, None, "the server is stopping")
@@ -291,20 +285,17 @@ class SpeedupRun(Runner):
         # Compiled here, so that the workers find the kernels in the cache of this machine.
         Worker().prepare(opened.coordinator.search.context)
         self.now.doing = f"{request.strategy} on {counted(workers, 'worker')}"
-        self._over.clear()
-        self._beside = False
+        self._result, self._beside = Future(), False
         pool, losses = self._searches.pool, Losses()
         renewals, ready = pool.renewals, sum(each.state.ready for each in pool.workers[:workers])
         run = Run(opened, self, _Unkept(), most_workers=workers)
         pool.add(run)
-        while not self._over.wait(LOOK_S):
+        while not wait([self._result], LOOK_S).done:
             cancelled = self.cancelled.is_set()
             if cancelled or self._searches.draining or not pool.alive:
                 pool.cancel(run)
                 raise Ended("it was cancelled" if cancelled else "the server is stopping")
-        result = self._outcome
-        if isinstance(result, str):
-            raise Ended(result)
+        result = self._result.result()
         warnings = ["other searches ran on this server at the same time"] * self._beside
         warnings += ["a worker was not ready when a search began"] * (ready < workers)
         warnings += ["a worker was lost"] * (result.workers_lost > 0 or pool.renewals > renewals)
