@@ -66,6 +66,7 @@ def create_app(
     api.include_router(operation_routes.cluster_router)
     for router in (api, operation_routes.router, page_routes.router):
         app.include_router(router)
+    app.mount(page_routes.PREFIX, page_routes.PageFiles(directory=page_routes.FOLDER))
     limits, figures = searches.limits, searches.figures
     app.add_middleware(Guard, tokens=tokens, origins=origins, limits=limits, figures=figures)
     if origins:
