@@ -101,7 +101,7 @@ class Cell:
     @property
     def is_parallel(self) -> bool:
         """Whether it is none of the sequential searches that make the curve."""
-        return self.strategy != SEQUENTIAL
+        return self.strategy.name != SEQUENTIAL.name
 
     @property
     def name(self) -> str:
