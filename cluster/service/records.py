@@ -85,6 +85,15 @@ class Record:
         return self.state in OVER
 
 
+REOPENED: dict[str, Any] = {
+    "state": QUEUED,
+    "result": None,
+    "error": None,
+    "final_event": None,
+    "finished_s": None,
+    "to_cancel": False,
+}
+"""What a search that is opened again has no more."""
 COLUMNS = tuple(each.name for each in fields(Record) if each.name != "unreadable")
 _ROW = TypeAdapter(Record)
 
