@@ -27,10 +27,10 @@ import time
 import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any, TypeVar, get_args, get_type_hints
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
@@ -155,11 +155,9 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
         return Checkpoint(
             path=path,
             request=_request_of(_take(description, "request", dict)),
-            game=_take({"game": None} | description, "game", str, types.NoneType),
+            game=_take(description, "game", str, types.NoneType),
             game_source=_take(description, "game_source", str, types.NoneType),
-            evaluator_source=_take(
-                {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
-            ),
+            evaluator_source=_take(description, "evaluator_source", str, types.NoneType),
             elapsed_s=float(elapsed_s),
             stopped_by=stopped_by,
             code=_take(description, "code", str),
@@ -285,23 +283,16 @@ def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[
 
 def _request_of(values: dict[str, Any]) -> SearchRequest:
     """The request with these values; missing fields get their defaults. Raises BadArchive."""
-    hints = get_type_hints(SearchRequest)
-    read: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in hints:
-            raise BadArchive(f"a checkpoint of a search without {name!r}, which is not known here")
-        kinds = get_args(hints[name]) or (hints[name],)
-        if name == "moves":
-            fits = isinstance(value, list) and all(isinstance(move, str) for move in value)
-        else:
-            fits = type(value) in kinds or (float in kinds and type(value) is int)
-        if not fits:
-            raise BadArchive(f"a checkpoint of a search whose {name} is not {value!r}")
-        read[name] = tuple(value) if name == "moves" else value
-    if "game" not in read:
+    unknown = sorted(values.keys() - {each.name for each in fields(SearchRequest)})
+    if unknown:
+        raise BadArchive(f"a checkpoint of a search without {unknown[0]!r}, which is not known here")
+    if not isinstance(values.get("game"), str):
         raise BadArchive("a checkpoint of a search of a game")
+    moves = values.get("moves", [])
+    if not isinstance(moves, list) or not all(isinstance(move, str) for move in moves):
+        raise BadArchive(f"a checkpoint of a search whose moves is not {moves!r}")
     try:
-        return SearchRequest(**read)
+        return SearchRequest(**values | {"moves": tuple(moves)})
     except InvalidInput as error:
         raise BadArchive(f"a checkpoint of a valid search ({error})") from None
 

@@ -6,13 +6,14 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import games
 from cluster.client.client import Client
 from cluster.launch import Output, launch, print_result
-from cluster.observe.progress import Figures, Sample, WorkerFigures
-from cluster.observe.view import LINE_S, LiveArea
+from cluster.observe.progress import ON_SERVER, Figures, Sample, WorkerFigures
+from cluster.observe.view import LINE_S, Progress
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
@@ -24,12 +25,8 @@ from search.prepare import root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.result import Answer, BestLine, ChildResult, SearchResult
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
 OF_FIGURES, OF_WORKERS = ([field.name for field in fields(each)] for each in (Figures, WorkerFigures))
-NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
 
 
 @dataclass(frozen=True)
@@ -39,28 +36,6 @@ class Searched:
     request: SearchRequest
     game: Game
     root_state: State
-
-
-class RemoteProgress(LiveArea):
-    """Context manager around the events of one search, which draws them."""
-
-    def __init__(self, console: Console, searched: Searched | None, *, enabled: bool) -> None:
-        """``searched`` None: without the game, only lines of text are shown."""
-        super().__init__(console, enabled=enabled, drawable=searched is not None)
-        self._searched = searched
-        self._due_s = 0.0 if self._live_wanted else LINE_S
-
-    def __call__(self, data: Mapping[str, Any]) -> None:
-        """Draw the data of a progress event; the server determines how often they arrive."""
-        if not self._enabled or data["elapsed_s"] < self._due_s:
-            return
-        figures = figures_there(data)
-        if self._live is None:
-            self._due_s = figures.elapsed_s + LINE_S
-            if not figures.jobs and not any(worker.state.ready for worker in figures.workers):
-                self.write(f"banyan: {terminal.duration(figures.elapsed_s)}, {NO_WORKERS}")
-                return
-        self.draw(self._searched, Sample(figures, answer_there(data, self._searched), "on the server"))
 
 
 class _Remote:
@@ -86,7 +61,10 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
         search_id, before = submitted["id"], submitted["searches_before"]
         started.watch(_Remote(client, search_id))
         # What the server has accepted is right; programs may ask for games that only the server has.
-        searched = None if output.json else _searched(request)
+        searched = None
+        if not output.json:
+            game = games.load(request.game)
+            searched = Searched(request, game, root_position(request, game))
         behind = (
             f"behind {counted(before, 'search', 'searches')}" if before else "for its workers to be ready"
         )
@@ -163,16 +141,16 @@ def figures_there(data: Mapping[str, Any]) -> Figures:
     return Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers})
 
 
+def sample_there(data: Mapping[str, Any], searched: Searched | None) -> Sample:
+    """The sample of a progress event."""
+    return Sample(figures_there(data), answer_there(data, searched), ON_SERVER)
+
+
 def result_of(values: Mapping[str, Any], searched: Searched) -> SearchResult:
     """The SearchResult with the fields of `--json`."""
     names = {field.name for field in fields(SearchResult)} - {"answer", "moves"}
     plain = {name: values[name] for name in names}
     return SearchResult(answer=answer_there(values, searched), moves=tuple(values["moves"]), **plain)
-
-
-def _searched(request: SearchRequest) -> Searched:
-    game = games.load(request.game)
-    return Searched(request, game, root_position(request, game))
 
 
 def _follow(
@@ -187,12 +165,13 @@ def _follow(
     ``begun`` is called when the search waits no more.
     """
     console = terminal.stderr_console(output.colour)
-    with RemoteProgress(console, searched, enabled=output.progress) as progress:
+    with Progress(console, enabled=output.progress, drawable=searched is not None) as progress:
         for event in client.events(search_id):
             if event.data.get("state") != "queued":
                 begun()
             if event.final:
                 return event.data
             if event.name == "progress":
-                progress(event.data)
+                # The server determines how often they arrive.
+                progress.show(searched, event.data["elapsed_s"], partial(sample_there, event.data, searched))
     raise AssertionError("events end with the final one")

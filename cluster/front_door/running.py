@@ -22,7 +22,7 @@ from cluster.observe.progress import Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
-from search.result import Answer, AnswerView, SearchResult, answer
+from search.result import Answer, AnswerView, SearchResult
 
 PROGRESS_S = 0.25
 """Interval of progress in seconds."""
@@ -236,13 +236,14 @@ class RunningSearch:
             self._save_what_is_asked_for()
         if session.elapsed_s < self._due_s and session.finished_s is None:
             return
-        search, figures = session.search, self._sampler.sample(session).figures
+        search, sample = session.search, self._sampler.sample(session)
+        figures = sample.figures
         progress = SearchProgress(
             game=search.game.spec,
             moves=search.request.moves,
             position=search.request.position,
             to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
-            answer=answer(search),
+            answer=sample.answer,
             simulations=figures.simulations,
             simulations_per_s=figures.simulations_per_s,
             elapsed_s=session.elapsed_s,

@@ -16,7 +16,7 @@ import copy
 import platform
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,33 +65,29 @@ counter, gauge, histogram = (partial(_metric, kind) for kind in ("counter", "gau
 """Make metrics: see `_metric`, whose arguments after the first they take."""
 
 
+SUMMED = ("simulations", "playouts", "jobs_done", "jobs_retried", "late_results")
+"""The numbers of `Counters` that are added up."""
+
+
 @dataclass
 class _Totals:
-    """Sums of counters over sessions."""
+    """Sums over sessions."""
 
-    simulations: int = 0
-    playouts: int = 0
-    jobs_done: int = 0
-    jobs_retried: int = 0
-    late_results: int = 0
-    created: int = 0
-    duplicates: int = 0
+    numbers: Counter[str] = field(default_factory=Counter)
+    """SUMMED, and the numbers of nodes ``created`` and of ``duplicates`` among them."""
     job_durations: Durations = field(default_factory=Durations)
     merge_durations: Durations = field(default_factory=Durations)
-    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(OUTCOMES, 0)))
 
     def add(self, session: Session) -> None:
         """Add the present counters of a session to these totals."""
         counters, strategy = session.coordinator.counters, session.search.strategy
-        self.simulations += counters.simulations
-        self.playouts += counters.playouts
-        self.jobs_done += counters.jobs_done
-        self.jobs_retried += counters.jobs_retried
-        self.late_results += counters.late_results
-        self.created += int(strategy.created)
-        self.duplicates += int(strategy.duplicates)
-        _add_durations(self.job_durations, counters.job_durations)
-        _add_durations(self.merge_durations, counters.merge_durations)
+        self.numbers.update({name: getattr(counters, name) for name in SUMMED})
+        self.numbers.update(created=int(strategy.created), duplicates=int(strategy.duplicates))
+        for name in ("job_durations", "merge_durations"):
+            total, more = getattr(self, name), getattr(counters, name)
+            total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
+            total.sum_s += more.sum_s
         if session.outcome is not None:
             self.outcomes[session.outcome] += 1
 
@@ -101,8 +97,7 @@ class _Sample:
     """Totals at one moment, from which rates are computed."""
 
     time_s: float
-    simulations: int
-    playouts: int
+    numbers: Counter[str]
     busy_s: dict[int, float]
     """Seconds spent in jobs by slot."""
 
@@ -117,7 +112,7 @@ class Metrics(Collector):
     ) -> None:
         self._clock = clock
         self._sources = sources
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         """Held while the lists below are changed or copied; the search loop never waits for it."""
         self._sessions: list[Session] = []
         """The running sessions, and the last session watched."""
@@ -133,7 +128,7 @@ class Metrics(Collector):
         with self._lock:
             if session in self._sessions:
                 return
-            self._let_go()
+            self.settle()
             self._sessions.append(session)
             self._executors[session.executor] = None
             self._keep(self._sample(self._totals()))
@@ -146,25 +141,21 @@ class Metrics(Collector):
     def settle(self, put_off: Session | None = None) -> None:
         """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
         with self._lock:
-            self._let_go(put_off)
+            left = [known for known in self._sessions if known.outcome is None and known is not put_off]
+            for known in self._sessions:
+                if known not in left:
+                    self._ended.add(known)
+            self._sessions = left
 
     def exposition(self) -> tuple[bytes, str]:
         """(all metrics in Prometheus' text format, its media type)."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
-    def _let_go(self, put_off: Session | None = None) -> None:
-        left = [known for known in self._sessions if known.outcome is None and known is not put_off]
-        for known in self._sessions:
-            if known not in left:
-                self._ended.add(known)
-        self._sessions = left
-
     def collect(self) -> Iterator[Metric]:
         with self._lock:
             sessions = list(self._sessions)
-            for session in sessions:
-                # A session continues on a new executor after its executor has failed.
-                self._executors[session.executor] = None
+            # A session continues on a new executor after its executor has failed.
+            self._executors |= dict.fromkeys(session.executor for session in sessions)
             latest = [*self._executors][-1:]
             totals = self._totals()
             sample = self._sample(totals)
@@ -174,16 +165,11 @@ class Metrics(Collector):
             self._keep(sample)
             restarts = _by_slot(self._executors, lambda worker: worker.restarts)
         executors = [*(each.executor for each in sessions), *latest]
-        own = (
-            _search_metrics(sessions, totals),
-            _job_metrics(sessions, totals),
-            _tree_metrics(sessions, totals),
-            _rates(sample, before),
-            _worker_metrics(executors, sample, before, restarts),
-            [_build_info()],
-        )
-        for families in (*own, *(source() for source in self._sources)):
-            yield from families
+        yield from _search_metrics(sessions, totals)
+        yield from _recent_metrics(executors, sample, before, restarts)
+        yield _build_info()
+        for source in self._sources:
+            yield from source()
 
     def _totals(self) -> _Totals:
         totals = copy.deepcopy(self._ended)
@@ -193,7 +179,7 @@ class Metrics(Collector):
 
     def _sample(self, totals: _Totals) -> _Sample:
         busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
-        return _Sample(self._clock(), totals.simulations, totals.playouts, busy_s)
+        return _Sample(self._clock(), totals.numbers, busy_s)
 
     def _keep(self, sample: _Sample) -> None:
         if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
@@ -229,30 +215,27 @@ class MetricsServer(Metrics):
 
 
 def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
-    yield counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
-    yield counter("banyan_playouts_total", "Playouts of the merged simulations.", totals.playouts)
-    running = sum(session.outcome is None for session in sessions)
-    yield gauge("banyan_running_searches", "Searches that have not ended.", running)
+    """Metrics of searches, of their jobs and of their trees."""
+    numbers, coordinators = totals.numbers, [session.coordinator for session in sessions]
+    for name, text, number in (
+        ("banyan_simulations_total", "Simulations merged.", "simulations"),
+        ("banyan_playouts_total", "Playouts of the merged simulations.", "playouts"),
+        ("banyan_jobs_total", "Jobs whose result was merged.", "jobs_done"),
+        ("banyan_retried_jobs_total", "Lost jobs that were assigned again.", "jobs_retried"),
+        ("banyan_late_results_total", "Discarded results of jobs no longer in flight.", "late_results"),
+        ("banyan_created_nodes_total", "Nodes created by jobs.", "created"),
+        ("banyan_duplicate_nodes_total", "Nodes created by several lanes.", "duplicates"),
+    ):
+        yield counter(name, text, numbers[number])
     yield counter("banyan_searches_total", "Searches that ended, by outcome.", totals.outcomes, "outcome")
-
-
-def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
-    yield counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
-    yield counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", totals.jobs_retried)
-    yield counter(
-        "banyan_late_results_total", "Discarded results of jobs no longer in flight.", totals.late_results
-    )
     running = [session for session in sessions if session.outcome is None]
+    yield gauge("banyan_running_searches", "Searches that have not ended.", len(running))
     in_flight = sum(session.coordinator.jobs_in_flight for session in running)
     yield gauge("banyan_in_flight_jobs", "Assigned jobs without a result yet.", in_flight)
     unobserved = sum(session.search.strategy.unobserved for session in running)
     yield gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
     yield histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
     yield histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
-
-
-def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
-    coordinators = [session.coordinator for session in sessions]
     nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
     yield gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
     shared = sum(coordinator.tree_bytes for coordinator in coordinators)
@@ -261,8 +244,6 @@ def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
     yield gauge("banyan_lane_tree_bytes", "Bytes of the largest tree reported by a job.", largest)
     full = sum(coordinator.counters.tree_full for coordinator in coordinators)
     yield gauge("banyan_full_searches", "Searches in which a tree has filled its memory.", full)
-    yield counter("banyan_created_nodes_total", "Nodes created by jobs.", totals.created)
-    yield counter("banyan_duplicate_nodes_total", "Nodes created by several lanes.", totals.duplicates)
     created = sum(int(session.search.strategy.created) for session in sessions)
     duplicates = sum(int(session.search.strategy.duplicates) for session in sessions)
     text = "Share of new nodes created by several lanes."
@@ -270,21 +251,20 @@ def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
     yield gauge("banyan_duplicate_expansions_ratio", text, ratio)
 
 
-def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
-    simulations = _rate(sample.simulations - before.simulations, sample, before)
-    yield gauge("banyan_simulations_per_second", "Recent simulations/s.", simulations)
-    playouts = _rate(sample.playouts - before.playouts, sample, before)
-    yield gauge("banyan_playouts_per_second", "Recent playouts/s.", playouts)
-
-
-def _worker_metrics(
+def _recent_metrics(
     executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
 ) -> Iterator[Metric]:
+    """Rates, and metrics of workers."""
+    elapsed_s = sample.time_s - before.time_s
+    growth = sample.numbers - before.numbers
+    for name in ("simulations", "playouts"):
+        rate = growth[name] / elapsed_s if elapsed_s > 0 else 0.0
+        yield gauge(f"banyan_{name}_per_second", f"Recent {name}/s.", rate)
     alive = {slot: float(number > 0) for slot, number in _by_slot(executors, lambda w: w.alive).items()}
     yield gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot")
     # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
     ratio = {
-        slot: min(1.0, _rate(busy_s - before.busy_s.get(slot, 0.0), sample, before))
+        slot: min(1.0, (busy_s - before.busy_s.get(slot, 0.0)) / elapsed_s) if elapsed_s > 0 else 0.0
         for slot, busy_s in sample.busy_s.items()
     }
     yield gauge("banyan_worker_busy_ratio", "Recent share of time in jobs.", ratio, "slot")
@@ -314,13 +294,3 @@ def _by_slot(executors: Iterable[Executor], value: Callable[..., float]) -> dict
         for worker in executor.workers:
             sums[worker.slot] = sums.get(worker.slot, 0.0) + value(worker)
     return sums
-
-
-def _rate(growth: float, sample: _Sample, before: _Sample) -> float:
-    elapsed_s = sample.time_s - before.time_s
-    return growth / elapsed_s if elapsed_s > 0 else 0.0
-
-
-def _add_durations(total: Durations, more: Durations) -> None:
-    total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
-    total.sum_s += more.sum_s

@@ -13,8 +13,7 @@ from games.game import Game, State
 from search.request import SearchRequest
 from search.result import Answer, answer
 
-ANSWER_S = 0.25
-"""Shortest interval, in seconds, at which the current answer is computed from the tree."""
+ON_SERVER = "on the server"
 RATE_S = 2.0
 """The interval of rates, in seconds."""
 
@@ -60,7 +59,7 @@ class Sample:
     figures: Figures
     answer: Answer
     place: str
-    """Where the search runs: the executor, or ``on the server``."""
+    """Where the search runs: the executor, or ON_SERVER."""
     changes: str = ""
     """Text about workers that have joined or left, such as ``2 joined, 1 left``; empty if there were none."""
 
@@ -82,8 +81,6 @@ class Sampler:
     """Takes samples of one session, with rates over the last RATE_S."""
 
     def __init__(self) -> None:
-        self._answer = Answer(None, 0.0, (), ())
-        self._answered_s = -ANSWER_S
         self._joined = self._left = 0
         """Workers that have joined and left since the search began, including replacements."""
         self._counted: tuple[int, int] | None = None
@@ -97,9 +94,6 @@ class Sampler:
         workers = session.executor.workers
         self._count(sum(worker.joined for worker in workers), sum(worker.left for worker in workers))
         rate, busy = self._rates(session, now_s)
-        if now_s - self._answered_s >= ANSWER_S:
-            self._answered_s = now_s
-            self._answer = answer(session.search)
         figures = Figures(
             simulations=counters.simulations,
             playouts=counters.playouts,
@@ -119,7 +113,7 @@ class Sampler:
             budget_used=min(1.0, _budget_used(session)),
         )
         changes = f"{self._joined} joined, {self._left} left" if self._joined or self._left else ""
-        return Sample(figures, self._answer, session.executor.name, changes)
+        return Sample(figures, answer(session.search), session.executor.name, changes)
 
     def _count(self, joined: int, left: int) -> None:
         joined_before, left_before = self._counted or (joined, left)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from cluster.observe.progress import Sample, Sampler, Searched
+from cluster.observe.progress import ON_SERVER, Sample, Sampler, Searched
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
@@ -31,6 +31,7 @@ REDRAW_S = 0.125
 LINE_S = 1.0
 DRAWING_SHARE = 0.03
 """Largest share of the time that drawing may take."""
+NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
 CHILDREN_SHOWN, CHILDREN_SHOWN_LIVE = 8, 5
 WORKERS_SHOWN = 8
 BAR_WIDTH = 30
@@ -46,14 +47,28 @@ _STATES = {
 }
 
 
-class LiveArea:
-    """Context manager for an area that is redrawn on a terminal; without a terminal, lines are written."""
+class Progress:
+    """Context manager around a search that shows its progress, and an observer for its session.
 
-    def __init__(self, console: Console, *, enabled: bool, drawable: bool = True) -> None:
-        self._console, self._enabled = console, enabled
+    On a terminal an area is redrawn; without one, lines are written.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        enabled: bool = True,
+        drawable: bool = True,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """``drawable``: whether the game is there; only lines are written if not. ``clock`` measures the cost
+        of drawing; when to draw is decided by the time of the search."""
+        self._console, self._enabled, self._clock = console, enabled, clock
         on_terminal = console.is_terminal and not console.is_dumb_terminal
         self._live_wanted = enabled and on_terminal and drawable
         self._live: Live | None = None
+        self._sampler = Sampler()
+        self._due_s = 0.0 if self._live_wanted else LINE_S
 
     def __enter__(self) -> Self:
         if self._live_wanted:
@@ -63,58 +78,36 @@ class LiveArea:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
 
-    def draw(self, search: Searched | None, sample: Sample) -> None:
-        """Redraw the view of the search, or write a line, which is enough where ``search`` is None."""
+    def __call__(self, session: Session) -> None:
+        """Show the session if it is due."""
+        if session.finished_s is None:
+            self.show(session.search, session.elapsed_s, partial(self._sampler.sample, session))
+
+    def show(self, search: Searched | None, elapsed_s: float, take: Callable[[], Sample]) -> None:
+        """Show what ``take`` returns if it is due after ``elapsed_s`` of the search."""
+        if not self._enabled or elapsed_s < self._due_s:
+            return
+        started_s, sample = self._clock(), take()
         if self._live is None or search is None:
-            self.write(line_of(sample))
+            print(line_of(sample), file=self._console.file, flush=True)
+            self._due_s = elapsed_s + LINE_S
             return
         self._live.update(view(search, sample, self._console), refresh=True)
-
-    def write(self, line: str) -> None:
-        """Write a line of text."""
-        print(line, file=self._console.file, flush=True)
-
-
-class Progress(LiveArea):
-    """An observer for a session, and a context manager to be entered around its run."""
-
-    def __init__(
-        self,
-        console: Console,
-        *,
-        enabled: bool = True,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """``clock`` measures the cost of drawing; when to draw is decided by the session's clock."""
-        super().__init__(console, enabled=enabled)
-        self._clock = clock
-        self._sampler = Sampler()
-        self._due_s = 0.0 if self._live_wanted else LINE_S
-
-    def __call__(self, session: Session) -> None:
-        """Draw if it is due."""
-        now = session.elapsed_s
-        if not self._enabled or now < self._due_s or session.finished_s is not None:
-            return
-        started = self._clock()
-        self.draw(session.search, self._sampler.sample(session))
-        cost_s = self._clock() - started
-        if self._live is None:
-            self._due_s = now + LINE_S
-        else:
-            self._due_s = session.elapsed_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
+        cost_s = self._clock() - started_s
+        self._due_s = elapsed_s + cost_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
 
 
 def line_of(sample: Sample) -> str:
     """Progress as one line of text."""
     figures, answer = sample.figures, sample.answer
+    ready = figures.jobs or any(worker.state.ready for worker in figures.workers)
+    if sample.place == ON_SERVER and not ready:
+        return f"banyan: {terminal.duration(figures.elapsed_s)}, {NO_WORKERS}"
     parts = [
         f"banyan: {terminal.duration(figures.elapsed_s)}",
         f"{counted(figures.simulations, 'simulation')}",

@@ -40,6 +40,7 @@ CLUSTER, TICK = "cluster", "tick"
 NODE_GONE = "node has died"
 """In the reason of a loss: Ray has lost the whole machine."""
 LOG = logging.getLogger("banyan.watch")
+Tell = Callable[..., object]
 
 
 @dataclass(eq=False)
@@ -53,6 +54,7 @@ class Watched:
     """The key of the context of its jobs."""
     session: Session | None
     """None if it has ended: the watch keeps no trees."""
+    tell: Tell
     totals: tuple[float, ...] = (0, 0, 0, 0)
     """Simulations, playouts, merges, and seconds of merging at the last sample."""
 
@@ -146,8 +148,8 @@ class ClusterWatch:
         self._history: deque[dict[str, Any]] = deque(maxlen=SPAN_S // STEP_S)
         self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS)
         self._rows: list[_Row] = []
-        self._logs: dict[int, tuple[WorkerLog, int]] = {}
-        """The logs of the executor's workers, and the number of the last change that is noted."""
+        self._noted: dict[WorkerLog, int] = {}
+        """By log of the executor's workers: the number of the last change that is noted."""
         self._merging: deque[int] = deque([0] * STRIP_S, maxlen=STRIP_S)
         self._grown: dict[str, tuple[list[float], dict[str, str]]] = {}
         """By search: what `Watched.grow` gave since the last point, and its title."""
@@ -157,10 +159,13 @@ class ClusterWatch:
         self._seen = Seen("", False, [])
         self._now: dict[str, Any] = {}
 
-    def begun(self, search_id: str, game: str, strategy: str, session: Session) -> None:
-        """Watch a search, from the counters that it has now."""
-        title, counters = {"game": game, "strategy": strategy}, session.coordinator.counters
-        watched = Watched(search_id, title, counters, session.context, session)
+    def begun(
+        self, search_id: str, title: dict[str, str], session: Session, tell: Tell = lambda **_: None
+    ) -> None:
+        """Watch a search, from the counters that it has now. ``title``: its game and strategy. ``tell`` is
+        called with the simulations and the playouts that it makes from now on, second by second."""
+        counters, context = session.coordinator.counters, session.context
+        watched = Watched(search_id, title, counters, context, session, tell)
         watched.grow()
         self._running.append(watched)
 
@@ -244,6 +249,7 @@ class ClusterWatch:
             # Before it is counted: another thread may end it.
             session, grown = watched.session, watched.grow()
             merge_s += grown[3]
+            watched.tell(simulations=int(grown[0]), playouts=int(grown[1]))
             if any(grown):
                 before, title = self._grown.get(watched.id, ([0] * 4, watched.title))
                 self._grown[watched.id] = [a + b for a, b in zip(before, grown, strict=True)], title
@@ -283,12 +289,12 @@ class ClusterWatch:
         Returns the marks; by slot since when it is alive or not, if that has changed; and the slots that
         lost a process. An executor that was replaced has changes that were made after the last sample.
         """
-        now = {id(worker.log): worker.log for worker in self._seen.workers}
-        logs = self._logs | {key: (log, self._logs.get(key, (log, 0))[1]) for key, log in now.items()}
+        present = dict.fromkeys(worker.log for worker in self._seen.workers)
         made: list[dict[str, Any]] = []
         alive_since_s, lost = {}, set()
-        for key, (log, noted) in logs.items():
-            new = [change for change in list(log.changes) if change.number > noted]
+        for log in dict.fromkeys((*self._noted, *present)):
+            number = self._noted.get(log, 0)
+            new = [change for change in list(log.changes) if change.number > number]
             for change in new:
                 time_s = round(change.time_s + self._since_1970_s, 3)
                 if change.before.alive != change.after.alive:
@@ -298,8 +304,8 @@ class ClusterWatch:
                 if (what := _mark(change)) is not None:
                     mark = {"time": time_s, "worker": change.worker, "machine": change.machine}
                     made.append(mark | {"change": what, "reason": change.reason})
-            logs[key] = log, new[-1].number if new else noted
-        self._logs = {key: logs[key] for key in now}
+            self._noted[log] = new[-1].number if new else number
+        self._noted = {log: self._noted[log] for log in present}
         made.sort(key=lambda mark: float(mark["time"]))
         self._marks.extend(made)
         return made, alive_since_s, lost
@@ -361,11 +367,9 @@ def _share(part_s: float, whole_s: float) -> float:
 
 def _mark(change: Change) -> str | None:
     """What a change of a worker is called on the page; None if it is none of its coming and going."""
-    if change.after is WorkerState.IDLE:
-        return "joined" if change.before is WorkerState.STARTING else None
     if change.after is WorkerState.LOST:
         return "left" if NODE_GONE in change.reason else "lost"
-    if (change.before, change.after) == (WorkerState.STARTING, WorkerState.WAITING):
-        # Its process was lost at once, and now it shows that the machine is gone as well.
-        return "left"
-    return "left" if change.before.alive and not change.after.alive else None
+    if change.before.alive != change.after.alive:
+        return "joined" if change.after.alive else "left"
+    # Its process was lost at once, and now it shows that the machine is gone as well.
+    return "left" if (change.before, change.after) == (WorkerState.STARTING, WorkerState.WAITING) else None

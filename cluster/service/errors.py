@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -93,9 +93,9 @@ def of_storage(reason: str) -> Problem:
     return Problem(503, detail, {"Retry-After": "5"})
 
 
-def of_validation(error: RequestValidationError) -> Problem:
+def of_validation(error: RequestValidationError | ValidationError) -> Problem:
     """The problem (422) for a malformed body or parameter: the first error, and a list of all."""
-    found = []
+    found: list[dict[str, Any]] = []
     for each in error.errors():
         where = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
         accepted = each["msg"].removeprefix("Input should be ")

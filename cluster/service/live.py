@@ -20,8 +20,8 @@ from cluster.observe.progress import Sample, Sampler
 from cluster.runtime.session import Session
 from cluster.service.answer_models import CurvePoint
 from cluster.service.pool import Run
-from cluster.service.records import QUEUED, RUNNING, Record
-from search.result import Answer, SearchResult
+from cluster.service.records import REOPENED, RUNNING, Record
+from search.result import SearchResult
 
 KEPT = 64
 """Number of stored events, for followers that reconnect. Older ones are superseded by later progress."""
@@ -159,8 +159,6 @@ class Owner(Protocol):
     def search_begun(self, live: Live, session: Session) -> None:
         """The search has workers: it must be stored, and then turned to RUNNING."""
 
-    def search_grown(self, live: Live, simulations: int, playouts: int) -> None: ...
-
     def search_kept(self, live: Live) -> None:
         """A checkpoint of the search was written."""
 
@@ -174,16 +172,12 @@ class Live:
     """The watcher of one search."""
 
     def __init__(self, record: Record, feed: Feed, owner: Owner) -> None:
-        self.record = replace(
-            record, state=QUEUED, result=None, error=None, final_event=None, finished_s=None, to_cancel=False
-        )
-        """The record of the search in the store: replaced as a whole, and read without a lock."""
+        self.record = replace(record, **REOPENED)
+        """The record in the store, with the state that was published last: replaced as a whole, and read
+        without a lock."""
         self.id = record.id
-        self.number = record.number
-        self.priority = record.priority
         self.body = record.request
         self.feed = feed
-        self.state = QUEUED
         self.cancelled = record.to_cancel
         """Whether it should end as soon as possible."""
         self.idle_since_s = 0.0
@@ -199,29 +193,26 @@ class Live:
         self._owner = owner
         self._sampler = Sampler()
         self._due_s = 0.0
-        self._counted = (0, 0)
 
     @property
     def order(self) -> tuple[bool, int, int]:
         """The sort key by which searches begin: those whose clients have gone last."""
-        return self.idle_since_s > 0.0, -self.priority, self.number
+        return self.idle_since_s > 0.0, -self.record.priority, self.record.number
 
-    def turn(self, state: str) -> None:
-        """Set and publish the state."""
-        self.state = state
+    def turn(self, state: str, now_s: float | None = None) -> None:
+        """Set and publish the state; ``now_s``: the time of a start, of which the first counts."""
+        self.record = replace(self.record, state=state, started_s=self.record.started_s or now_s)
         self.feed.publish(STATE, {"partial": True, "id": self.id, "state": state})
 
     def begun(self, session: Session) -> None:
-        counters = session.coordinator.counters
-        self._counted, self._kept = (counters.simulations, counters.playouts), 0
+        self._kept = 0
         self._owner.search_begun(self, session)
 
     def looked(self, session: Session) -> None:
         now_s = time.monotonic()
         # The state RUNNING is published after it was stored, and before any progress.
-        if now_s < self._due_s or self.state != RUNNING:
+        if now_s < self._due_s or self.record.state != RUNNING:
             return
-        self._count(session)
         sample = self._sampler.sample(session)
         self.progress = self._progress(sample)
         self._add_point(sample)
@@ -234,25 +225,18 @@ class Live:
         self._due_s = now_s + max(FOLLOWED_S if self.feed.followed else UNFOLLOWED_S, cost_s / SHARE)
 
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
-        self._count(session)
         if result is not None:
-            self._add_point(self._sampler.sample(session), result.answer)
+            self._add_point(self._sampler.sample(session), last=True)
         self._owner.search_ended(self, result, error)
 
     def put_off(self, session: Session) -> None:
-        self._count(session)
         self._owner.search_put_off(self, session)
 
-    def _count(self, session: Session) -> None:
-        counters = session.coordinator.counters
-        before, self._counted = self._counted, (counters.simulations, counters.playouts)
-        self._owner.search_grown(self, self._counted[0] - before[0], self._counted[1] - before[1])
-
-    def _add_point(self, sample: Sample, last: Answer | None = None) -> None:
+    def _add_point(self, sample: Sample, *, last: bool = False) -> None:
         """Add a point to the curve, unless it is too close to the one before; the ``last`` one always."""
-        curve, elapsed_s, now = self.curve, sample.figures.elapsed_s, last or sample.answer
+        curve, elapsed_s, now = self.curve, sample.figures.elapsed_s, sample.answer
         spacing_s = (curve[-1][0] - curve[0][0]) / (len(curve) - 1) if len(curve) > 1 else 0.0
-        if last is None and curve and elapsed_s < curve[-1][0] + SPACING * spacing_s:
+        if not last and curve and elapsed_s < curve[-1][0] + SPACING * spacing_s:
             return
         value = None if now.best_move is None else round(now.value, 4)
         point = round(elapsed_s, 3), value, sample.figures.simulations_per_s

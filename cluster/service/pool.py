@@ -21,7 +21,6 @@ from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.runtime.drive import TICK_S, Drive
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
-from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from search.coordinator import SearchFailed
 from search.result import SearchResult
@@ -118,21 +117,13 @@ class Pool:
         self._thread = threading.Thread(target=self._loop, name="pool", daemon=True)
 
     @property
-    def workers(self) -> list[WorkerStatus]:
-        return self.executor.workers
-
-    @property
     def num_runs(self) -> int:
         return len(self._drive.machines)
 
     @property
-    def jobs_waiting(self) -> int:
-        return len(self.queue)
-
-    @property
     def ready(self) -> bool:
         """Whether there is a live worker; until there is one, tasks wait."""
-        return self.healthy and any(worker.alive for worker in self.workers)
+        return self.healthy and any(worker.alive for worker in self.executor.workers)
 
     @property
     def alive(self) -> bool:
@@ -145,7 +136,6 @@ class Pool:
 
     def add(self, run: Run, *, cancelled: bool = False) -> None:
         """Start this run; a ``cancelled`` one ends at once, with the answer that it has so far."""
-
         self._commands.put(partial(self._begin, run, cancelled))
 
     def cancel(self, run: Run) -> None:

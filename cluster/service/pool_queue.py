@@ -47,12 +47,6 @@ class _Waiting:
         """Those of these slots that get its tasks."""
         return slots[: self.limit]
 
-    def charge(self, tasks: Sequence[Task]) -> None:
-        """Charge the expected time of tasks that are handed out."""
-        for task in tasks:
-            self.charged_s[task.index] = task.work * WORK_UNIT_S
-            self.used_s += task.work * WORK_UNIT_S
-
 
 class PoolQueue(TaskQueue):
     """A queue for each run of a search. The key of a run is that of its context."""
@@ -145,6 +139,8 @@ class PoolQueue(TaskQueue):
             if tasks:
                 reached_s = self._reached_s[waiting.priority]
                 self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)
-                waiting.charge(tasks)
+                for task in tasks:
+                    waiting.charged_s[task.index] = task.work * WORK_UNIT_S
+                    waiting.used_s += task.work * WORK_UNIT_S
                 return tasks
         return []

@@ -261,8 +261,8 @@ class SpeedupRun(Runner):
 
     def begun(self, session: Session) -> None:
         self._session = session
-        what = f"{session.search.request.strategy}, speedup"
-        self._searches.watch.begun(f"speedup-{self.now.id}", self.now.game, what, session)
+        title = {"game": self.now.game, "strategy": f"{session.search.request.strategy}, speedup"}
+        self._searches.watch.begun(f"speedup-{self.now.id}", title, session)
         self._searches.metrics.watch(session)
 
     def looked(self, session: Session) -> None:
@@ -287,7 +287,7 @@ class SpeedupRun(Runner):
         self.now.doing = f"{request.strategy} on {counted(workers, 'worker')}"
         self._result, self._beside = Future(), False
         pool, losses = self._searches.pool, Losses()
-        renewals, ready = pool.renewals, sum(each.state.ready for each in pool.workers[:workers])
+        renewals, ready = pool.renewals, sum(each.state.ready for each in pool.executor.workers[:workers])
         run = Run(opened, self, _Unkept(), most_workers=workers)
         pool.add(run)
         while not wait([self._result], LOOK_S).done:
@@ -349,7 +349,7 @@ class Speedups:
     @property
     def num_workers(self) -> int:
         """The number of workers that are there."""
-        return sum(worker.alive for worker in self._searches.pool.workers)
+        return sum(worker.alive for worker in self._searches.pool.executor.workers)
 
     def start(self, body: SpeedupBody, address: str) -> SpeedupRun:
         """Start a measurement for a client at this address. Raises InvalidInput, Problem (403, 409, 503)."""

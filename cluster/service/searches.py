@@ -75,8 +75,9 @@ class Searches:
         self.store, self.pool, self.limits = store, pool, limits
         self.games = games or KnownGames()
         self.figures = ServiceFigures()
-        families = partial(self.figures.families, pool)
-        self.metrics = Metrics(sources=(lambda: families(self.num_waiting, self.num_running),))
+        self.metrics = Metrics(
+            sources=(lambda: self.figures.families(pool, len(self._waiting), len(self._running)),)
+        )
         self.draining = False
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
@@ -97,14 +98,6 @@ class Searches:
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
         self._long_lived = LongLived()
         self._recorder = recorder or Recorder()
-
-    @property
-    def num_waiting(self) -> int:
-        return len(self._waiting)
-
-    @property
-    def num_running(self) -> int:
-        return len(self._running)
 
     def start(self, *, died: bool = False) -> None:
         """Load the searches that were open when the last server ended. ``died``: whether that server crashed,
@@ -202,7 +195,7 @@ class Searches:
                     tell()
                 else:
                     # Stored, in case the server is killed before the search ends.
-                    self.store.cancel(search_id)
+                    self.store.update(search_id, to_cancel=True)
                     live.cancelled = True
                     if live.run is not None:
                         self.pool.cancel(live.run)
@@ -258,19 +251,13 @@ class Searches:
     def search_begun(self, live: Live, session: Session) -> None:
         now_s = time.time()
 
-        def tell() -> None:
-            live.record = replace(live.record, started_s=live.record.started_s or now_s)
-            live.turn(RUNNING)
+        def store() -> None:
+            self.store.update(live.id, state=RUNNING, started_s=live.record.started_s or now_s)
 
-        self._recorder.put(partial(self.store.begin, live.id, now_s), tell)
-        self.watch.begun(live.id, live.body["game"], live.body["strategy"], session)
+        self._recorder.put(store, partial(live.turn, RUNNING, now_s))
+        title = {"game": live.body["game"], "strategy": live.body["strategy"]}
+        self.watch.begun(live.id, title, session, partial(self.figures.grown, **title))
         self.metrics.watch(session)
-
-    def search_grown(self, live: Live, simulations: int, playouts: int) -> None:
-        self.figures.grown(live.body["game"], live.body["strategy"], simulations, playouts)
-        if self._waiting and isinstance(live.run, ExternalRun) and not self.draining:
-            # In another thread: the lock may be held during a write to the disk.
-            self._opener.submit(self._fill)
 
     def search_kept(self, live: Live) -> None:
         self._recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), lambda: None)
@@ -299,9 +286,12 @@ class Searches:
         self.metrics.settle()
 
     def _look(self) -> Seen:
-        """What the watch samples."""
+        """What the watch samples; meanwhile searches without a client give their places to waiting ones."""
+        if self._waiting and not self.draining:
+            # In another thread: the lock may be held during a write to the disk.
+            self._opener.submit(self._fill)
         pool, executor = self.pool, self.pool.executor
-        numbers = self.num_running, self.num_waiting, pool.jobs_waiting
+        numbers = len(self._running), len(self._waiting), len(pool.queue)
         return Seen(executor.name, pool.ready, executor.workers, *numbers)
 
     def _same(self, record: Record, fingerprint: str, key: str | None) -> Record:
@@ -370,7 +360,7 @@ class Searches:
             return None
         idle = []
         for live in filter(None, map(self._live.get, self._running)):
-            least_s = IDLE_S if first.priority > live.priority else LONG_IDLE_S
+            least_s = IDLE_S if first.record.priority > live.record.priority else LONG_IDLE_S
             if isinstance(live.run, ExternalRun) and live.run.idle_s >= least_s:
                 idle.append(live.run)
         return max(idle, key=lambda run: run.idle_s, default=None)
@@ -390,7 +380,7 @@ class Searches:
                 Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
-            run = (ExternalRun if external else Run)(opened, live, keeper, live.priority)
+            run = (ExternalRun if external else Run)(opened, live, keeper, live.record.priority)
             if isinstance(run, ExternalRun):
                 run.heard_s, run.longest_idle_s = live.idle_since_s or run.heard_s, self.limits.seconds
             with self._lock:
@@ -439,14 +429,15 @@ class Searches:
         self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None
     ) -> tuple[Action, Action]:
         """The actions at the end of a search: store its result, then announce it."""
-        now_s, error = time.time(), None if problem is None else problem.body() | {"title": "Search failed"}
+        error = None if problem is None else problem.body() | {"title": "Search failed"}
+        ended = {"state": state, "result": result, "error": error, "finished_s": time.time()}
         event_id = 0
 
         def store() -> None:
             nonlocal event_id
             # Reserved here, so that it is above the ids of all events published before.
             event_id = event_id or live.feed.next_id()
-            self.store.finish(live.id, state, result, error, event_id, now_s, live.curve)
+            self.store.finish(live.id, live.curve, final_event=event_id, **ended)
 
         def tell() -> None:
             if state == DONE:

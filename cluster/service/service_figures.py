@@ -125,9 +125,9 @@ class ServiceFigures:
             name, text = "banyan_http_request_duration_seconds", "Time until the answer begins."
             yield histogram(name, text, self.request_durations, "route")
             yield gauge("banyan_event_streams", "Open event streams.", self.streams)
-        yield gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", pool.jobs_waiting)
+        yield gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", len(pool.queue))
         yield gauge("banyan_ready_pools", "1 while there is a worker.", float(pool.ready))
-        given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.workers)
+        given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.executor.workers)
         yield gauge("banyan_given_back_workers", "Workers ended because they were idle.", given_back)
         yield counter("banyan_pool_restarts_total", "Restarts of the executor.", pool.renewals)
         yield counter("banyan_server_restarts_total", "Restarts of the server after a crash.", self.restarts)

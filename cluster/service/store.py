@@ -22,7 +22,7 @@ from typing import Any
 
 from cluster.observe.metrics import version_of
 from cluster.service.answer_models import Curve, CurvePoint
-from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, RUNNING, Record, record_of
+from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, REOPENED, Record, record_of
 from games.errors import InvalidInput
 
 FORMAT = 2
@@ -216,42 +216,23 @@ class Store:
         with self._reading:
             return _found(self._reader, "id", search_id)
 
-    def begin(self, search_id: str, now_s: float) -> None:
-        """Set the state of a search to running."""
-        change = "UPDATE search SET state = ?, started_s = coalesce(started_s, ?) WHERE id = ?"
-        self._change((change, RUNNING, now_s, search_id))
+    def update(self, search_id: str, **columns: Any) -> None:
+        """Change columns of a search."""
+        self._change(_updated(search_id, columns))
+
+    def reopen(self, search_id: str) -> None:
+        """Set a search that is over to queued again, without its result."""
+        self.update(search_id, **REOPENED)
 
     def put_off(self, search_id: str) -> None:
         """Set the state of a running search to queued: another has its place."""
-        self._change(
-            ("UPDATE search SET state = ? WHERE id = ?", QUEUED, search_id),
-            ("UPDATE start SET under_way = 0 WHERE id = ?", search_id),
-        )
+        under_way = ("UPDATE start SET under_way = 0 WHERE id = ?", search_id)
+        self._change(_updated(search_id, {"state": QUEUED}), under_way)
 
-    def cancel(self, search_id: str) -> None:
-        """Mark a search as to be cancelled."""
-        self._change(("UPDATE search SET to_cancel = 1 WHERE id = ?", search_id))
-
-    def finish(
-        self,
-        search_id: str,
-        state: str,
-        result: dict[str, Any] | None,
-        error: dict[str, Any] | None,
-        final_event: int,
-        now_s: float,
-        curve: Sequence[Sequence[float | None]] = (),
-    ) -> None:
-        """Store the final state of a search, and its curve if it has one."""
-        texts = (None if each is None else json.dumps(each) for each in (result, error))
-        change = (
-            "UPDATE search SET state = ?, result = ?, error = ?, final_event = ?, finished_s = ? WHERE id = ?"
-        )
-        self._change(
-            (change, state, *texts, final_event, now_s, search_id),
-            ("DELETE FROM start WHERE id = ?", search_id),
-            *_kept_curve(search_id, curve),
-        )
+    def finish(self, search_id: str, curve: Sequence[Sequence[float | None]] = (), **columns: Any) -> None:
+        """Store the end of a search as `update` does, and its curve if it has one."""
+        ended = ("DELETE FROM start WHERE id = ?", search_id)
+        self._change(_updated(search_id, columns), ended, *_kept_curve(search_id, curve))
 
     def keep_curve(self, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
         """Store the curve of a search that is not over."""
@@ -264,14 +245,6 @@ class Store:
         with suppress(ValueError, TypeError, RecursionError):
             return Curve.model_validate({"points": json.loads(found[0])}).points
         return []
-
-    def reopen(self, search_id: str) -> None:
-        """Set a search that is over to queued again and delete its result."""
-        change = (
-            "UPDATE search SET state = ?, result = NULL, error = NULL, final_event = NULL,"
-            " finished_s = NULL, to_cancel = 0 WHERE id = ?"
-        )
-        self._change((change, QUEUED, search_id))
 
     def opening(self, search_id: str) -> None:
         """Record that a search is about to be opened and counts as running from now on."""
@@ -473,6 +446,13 @@ def _refusal(folder: Path, error: Exception) -> InvalidInput:
 def _found(db: sqlite3.Connection, column: str, value: str) -> Record | None:
     row = db.execute(f"{_SELECT} WHERE {column} = ?", (value,)).fetchone()
     return None if row is None else record_of(row)
+
+
+def _updated(search_id: str, columns: dict[str, Any]) -> tuple[Any, ...]:
+    """The change of columns of a search; objects are stored as JSON."""
+    values = (json.dumps(value) if isinstance(value, dict) else value for value in columns.values())
+    names = ", ".join(f"{name} = ?" for name in columns)
+    return f"UPDATE search SET {names} WHERE id = ?", *values, search_id
 
 
 def _kept_curve(search_id: str, curve: Sequence[Sequence[float | None]]) -> list[tuple[Any, ...]]:

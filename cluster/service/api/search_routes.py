@@ -193,17 +193,17 @@ class Events(EventSourceResponse):
 def view(searches: Searches, record: Record) -> dict[str, Any]:
     """A search as JSON for clients, see `SearchView`."""
     live = None if record.over else searches.live(record.id)
+    record = record if live is None else live.record
     return {
         "id": record.id,
-        # The pool's state is newer than the record's.
-        "state": record.state if live is None else live.state,
+        "state": record.state,
         "priority": record.priority,
         "request": record.request or None,
         "created_at": _time(record.created_s),
         "started_at": _time(record.started_s),
         "finished_at": _time(record.finished_s),
-        "searches_before": searches.searches_before(record.id) if live and live.state == QUEUED else None,
-        "progress": live.progress if live is not None and live.state == RUNNING else None,
+        "searches_before": searches.searches_before(record.id) if live and record.state == QUEUED else None,
+        "progress": live.progress if live is not None and record.state == RUNNING else None,
         "result": record.result,
         "error": record.error,
     }
@@ -271,7 +271,7 @@ def leaves(
     """
     record, run = _external(searches, id)
     found = _asked(run, n, deadline_s)
-    return {"id": record.id, "state": _state(searches, record), "leaves": found}
+    return {"id": record.id, "state": searches.get(record.id).state, "leaves": found}
 
 
 @leaf_router.post(
@@ -304,7 +304,8 @@ def evaluations(
         raise not_running()
     taken, refused = (0, []) if run is None else tell_all(run, body.evaluations)
     found = {} if n is None else {"leaves": _asked(run, n, deadline_s)}
-    return {"id": record.id, "state": _state(searches, record), "taken": taken, "refused": refused} | found
+    state = searches.get(record.id).state
+    return {"id": record.id, "state": state, "taken": taken, "refused": refused} | found
 
 
 def _asked(run: ExternalRun | None, n: int, deadline_s: float) -> list[dict[str, Any]]:
@@ -326,11 +327,6 @@ def _external(searches: Searches, search_id: str) -> tuple[Record, ExternalRun |
         searches.wake(live)
     run = None if live is None else live.run
     return record, run if isinstance(run, ExternalRun) else None
-
-
-def _state(searches: Searches, record: Record) -> str:
-    live = searches.live(record.id)
-    return searches.get(record.id).state if live is None else live.state
 
 
 def _leaf_json(leaf: Leaf) -> dict[str, Any]:

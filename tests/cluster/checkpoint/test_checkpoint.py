@@ -205,9 +205,9 @@ def test_how_often_must_be_a_time(every_s: float, tmp_path: Path) -> None:
 DESCRIPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"request": None}, "says request"),
     ({"request": {}}, "a search of a game"),
-    ({"request": {"game": 5}}, "whose game is not 5"),
-    ({"request": {"game": "gomoku", "lanes": 2.5}}, "whose lanes is not 2.5"),
-    ({"request": {"game": "gomoku", "lanes": True}}, "whose lanes is not True"),
+    ({"request": {"game": 5}}, "a search of a game"),
+    ({"request": {"game": "gomoku", "lanes": 2.5}}, "lanes: 2.5 is not accepted"),
+    ({"request": {"game": "gomoku", "lanes": True}}, "lanes: True is not accepted"),
     ({"request": {"game": "gomoku", "lanes": 0}}, "from 1 to"),
     ({"request": {"game": "gomoku", "moves": "f6"}}, "whose moves is not 'f6'"),
     ({"request": {"game": "gomoku", "moves": [6]}}, "whose moves is not"),

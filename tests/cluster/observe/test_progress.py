@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,7 +13,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cluster.client.remote import RemoteProgress
+from cluster.client.remote import sample_there
 from cluster.executors.inline import InlineExecutor
 from cluster.observe import view as observed
 from cluster.observe.progress import Figures, Sample, Sampler
@@ -97,13 +98,10 @@ def test_where_there_is_no_terminal_a_plain_line_comes_at_most_every_second() ->
     assert "\x1b" not in text
 
 
-def test_a_search_of_less_than_a_second_says_nothing() -> None:
+def test_a_search_of_less_than_a_second_says_nothing_nor_does_any_if_progress_is_turned_off() -> None:
     result, text = run_watched(SMALL, 0.0001, terminal=False)
     assert result.elapsed_s < 1.0
     assert text == ""
-
-
-def test_progress_can_be_turned_off() -> None:
     for terminal in (False, True):
         _, text = run_watched(SMALL, 0.01, terminal=terminal, enabled=False)
         assert text == ""
@@ -210,12 +208,11 @@ def test_while_a_server_has_no_worker_lines_say_so() -> None:
     worker = {"slot": 0, "state": "starting", "busy": 0.0, "jobs": 0, "restarts": 0}
     figures = dict.fromkeys((field.name for field in fields(Figures)), 0)
     event = figures | {"elapsed_s": 1.5, "best_move": None, "value": 0.0, "pv": [], "workers": [worker]}
-    with RemoteProgress(Console(file=out, width=200), None, enabled=True) as drawn:
-        drawn(event)
-        drawn({**event, "elapsed_s": 2.0})
-        drawn(
-            {**event, "elapsed_s": 2.6, "simulations": 9, "jobs": 1, "workers": [worker | {"state": "busy"}]}
-        )
+    busy = {"simulations": 9, "jobs": 1, "workers": [worker | {"state": "busy"}]}
+    with Progress(Console(file=out, width=200), drawable=False) as drawn:
+        for more in ({}, {"elapsed_s": 2.0}, {"elapsed_s": 2.6} | busy):
+            data = event | more
+            drawn.show(None, data["elapsed_s"], partial(sample_there, data, None))
     first, second = out.getvalue().splitlines()
     assert first.startswith("banyan: 1.5 s, no worker of the server is ready")
     assert second.startswith("banyan: 2.6 s, 9 simulations")

@@ -61,7 +61,8 @@ class Simulated:
             tree_bytes=1000,
         )
         session = SimpleNamespace(coordinator=coordinator, context=context, elapsed_s=2.0)
-        self.watch.begun(search_id, "gomoku:size=9", "tree", session)  # type: ignore[arg-type]
+        title = {"game": "gomoku:size=9", "strategy": "tree"}
+        self.watch.begun(search_id, title, session)  # type: ignore[arg-type]
         return session
 
     def look(self, after_s: float = 1.0) -> dict[str, Any]:

@@ -16,8 +16,9 @@ import httpx
 import pytest
 
 from cluster.client.client import Client, ServiceEvent
+from cluster.service.records import RUNNING
 from cluster.service.request_models import SearchBody
-from cluster.service.store import RUNNING, Store
+from cluster.service.store import Store
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.processes import state_of
@@ -205,9 +206,9 @@ def test_only_deaths_of_the_server_alone_count(tmp_path: Path) -> None:
     store.put_away()
     assert store.count_death() == ({"one": 2, "two": 1}, [])
     # One that is over is forgotten, and begins anew when it is resumed.
-    store.finish("one", "failed", None, None, 1, 0.0)
+    store.finish("one", state="failed", final_event=1)
     store.reopen("one")
-    store.begin("one", 0.0)
+    store.update("one", state=RUNNING)
     store.opening("one")
     assert store.get("one").state == RUNNING  # type: ignore[union-attr]
     assert store.count_death() == ({"one": 1, "two": 1}, ["one"])

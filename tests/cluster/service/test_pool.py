@@ -404,11 +404,3 @@ def test_what_is_common_comes_back_where_the_task_runs(name: str) -> None:
         assert (event.context, there.index) == (4, here.index)
         assert there.simulations == expected.simulations
         assert isinstance(coordinator.job_done(there), list)
-
-
-def test_an_executor_takes_from_the_queue_that_it_is_given() -> None:
-    queue = PoolQueue()
-    executor = InlineExecutor(queue=queue)
-    queue.open(1, 0)
-    executor.submit([task(1, 0)])
-    assert len(queue) == 1

@@ -39,11 +39,11 @@ def change(folder: Path, sql: str, *values: object) -> None:
 
 
 DAMAGES: list[tuple[str, object, str]] = [
-    ("request", json.dumps(REQUEST | {"of_a_later_version": 1}), "of_a_later_version of its SearchBody"),
+    ("request", json.dumps(REQUEST | {"of_a_later_version": 1}), "SearchBody: of_a_later_version: 1"),
     ("request", json.dumps(REQUEST)[:-9], "request is not an object in JSON"),
     ("request", "[]", "request is not an object in JSON"),
     ("request", b'{"game": "\xff"}', "request is not an object in JSON"),
-    ("result", "{}", "game of its Result"),
+    ("result", "{}", "Result: game: None is not"),
     ("result", '{"value": NaN}', "result is not an object in JSON"),
     ("error", '{"title": "\\ud800", "detail": ""}', "error is not an object in JSON"),
     ("state", "asleep", "state is 'asleep'"),
