@@ -2,12 +2,12 @@
 
     python -m tests.faults.kill_and_resume --times 100
 
-For each strategy: a search runs in a process of its own, with one to four workers (for `subtree`, threads of
-one tree). The process is killed with SIGKILL when it has merged a random share of its jobs, one time in
-four while it writes a checkpoint. Another process, with another number of workers, goes on from the file; it
-may be killed as well. The digest must be that of a search without a break, and so must all else that the
-answer says. ``--times`` counts kills for each strategy. ``--ray N`` kills the commands `banyan search` and
-`banyan resume` themselves N times for each strategy that runs on Ray.
+For each strategy: a search runs in a process of its own, with one to four threads. The process is killed with
+SIGKILL when it has merged a random share of its jobs, one time in four while it writes a checkpoint. Another
+process, with another number of threads, goes on from the file; it may be killed as well. The digest must be
+that of a search without a break, and so must all else that the answer says. ``--times`` counts kills for each
+strategy. ``--ray N`` kills the commands `banyan search` and `banyan resume` themselves N times for each
+strategy that runs on Ray.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from search.request import ALL_STRATEGIES, STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import BANYAN
 from tests.cluster.searches import DIFFERENT
 from tests.faults.harness import Campaign, main, new_parser
-from tests.thread_executor import ThreadExecutor
 
 EVERY_S = 0.05
 """Between checkpoints."""
@@ -139,8 +138,7 @@ def answer_of(request: SearchRequest, path: Path | None = None, workers: int = 1
     else:
         opened = Opened(Coordinator(open_search(request), 1))
     coordinator = opened.coordinator
-    subtree = request.strategy == SUBTREE
-    executor = make_executor("threads", workers) if subtree else ThreadExecutor(workers)
+    executor = make_executor("threads", workers)
     executor.open(coordinator.search.context)
     coordinator.workers = workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)

@@ -44,8 +44,8 @@ from search.tree.arena import (
 )
 from search.tree.merge import Statistics
 from search.worker import Worker
+from tests.fake_executor import Fake
 from tests.search.naive import NaiveSearch, Node
-from tests.thread_executor import Fake
 
 KNOBS = SearchParams(
     exploration=1.0,
@@ -83,6 +83,16 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
         available=int(tree.available[node]) if hidden else 0,
         children=[nodes_of(tree, child) for child in children_of(tree, node)],
     )
+
+
+def assert_visits_add_up(node: Node) -> None:
+    """What is not in a node's children was its own: one visit when it was made, more where nothing grew."""
+    assert node.visits >= 1
+    assert node.unobserved == 0
+    assert abs(node.total_value) <= node.visits
+    assert sum(child.visits for child in node.children) <= node.visits
+    for child in node.children:
+        assert_visits_add_up(child)
 
 
 def position(game: Game, moves: str = "") -> State:

@@ -26,9 +26,11 @@ _natural_log = partial(plain(natural_log), TABLE)
 class NaivePuct(NaiveSearch):
     """Batches of leaves, several in flight at a time."""
 
-    def __init__(self, game: Game, root_state: State, evaluator: Evaluator, params: SearchParams) -> None:
+    def __init__(
+        self, game: Game, root_state: State, evaluator: Evaluator, params: SearchParams, temperature: float
+    ) -> None:
         super().__init__(game, root_state)
-        self.evaluator, self.params = evaluator, params
+        self.evaluator, self.params, self.temperature = evaluator, params, temperature
 
     def run(self, sizes: list[int], lanes: int, until: int) -> None:
         """Job 0 alone, then as many in flight as there are lanes; the first ``until`` are absorbed."""
@@ -79,8 +81,9 @@ class NaivePuct(NaiveSearch):
         legal = self._legal(state)
         said = policies[0, legal]
         if self.evaluator.policy == "probabilities":
-            said = np.log(said)
-        shares = np.exp(said - said.max())
+            with np.errstate(divide="ignore"):
+                said = np.log(said)
+        shares = np.exp((said - said.max()) / self.temperature)
         priors = (shares / shares.sum()).astype(np.float32)
         sign = 1.0 - 2.0 * self.calls.current_player(state)
         return float(sign * values[0]), legal, priors.tolist()

@@ -18,8 +18,8 @@ from games.spec import Spec, options_of
 
 KEY, PLY, SEED, MOVERS, CHANCES, PLIES, ZERO_SUM, SCORES = range(8)
 """Places in a state: the hash, the moves played, the seed of what moves draw (0: what really happens), how
-many players ever move, how chance moves (0: never; 1: with one to four outcomes, 2: with one), the most
-plies, whether the second player's score is the first's negative and all others' are 0, and the scores."""
+many players ever move, whether chance moves (with one to four outcomes), the most plies, whether the second
+player's score is the first's negative and all others' are 0, and the scores."""
 UNIT = 256
 MOVER, COUNT, MOVES, END, NOISE, REWARD = range(6)
 """What is drawn from a hash."""
@@ -85,8 +85,6 @@ def current_player(state: State) -> int:
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
     count = 1 + drawn(state, COUNT) % 4
-    if state[CHANCES] == 2 and current_player(state) == CHANCE:
-        count = 1
     first = drawn(state, MOVES) % 23
     for k in range(count):
         moves[k] = (first + 5 * k) % 23
@@ -217,8 +215,6 @@ class Position:
 
     def legal_moves(self) -> list[int]:
         count = 1 + self.drawn(COUNT) % 4
-        if self.chosen["chance"] == 2 and self.current_player() == CHANCE:
-            count = 1
         first = self.drawn(MOVES)
         return [(first + 5 * k) % 23 for k in range(count)]
 

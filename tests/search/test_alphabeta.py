@@ -113,21 +113,6 @@ def test_tic_tac_toe_is_searched_to_the_end_of_its_games() -> None:
     assert pruned.positions < found.positions / (5 if JIT else 2) and pruned.cuts > 0
 
 
-@pytest.mark.parametrize(
-    ("moves", "move", "sign"),
-    [("a1 b1 a2 b2", "a3", 1), ("a1 b1 a2 b2 c1", "b3", -1)],
-    ids=["first player", "second player"],
-)
-def test_a_win_now_is_better_than_a_win_later(moves: str, move: str, sign: int) -> None:
-    game, lookahead = _looking("tictactoe")
-    state = game.initial_state()
-    game.play_text(state, moves.split())
-    for prunes in (False, True):
-        found = lookahead.search(state, lookahead.limits(5, prunes=prunes))
-        assert [game.format_move(state, each) for each in found.best_moves] == [move]
-        assert 0.999 < sign * found.value < 1.0
-
-
 def test_deepening_stops_in_time_with_the_answer_of_the_last_depth_that_was_finished() -> None:
     game, lookahead = _looking("gomoku:size=9,candidates=1")
     state = game.initial_state()
@@ -258,13 +243,6 @@ def test_a_trace_has_all_that_minimax_visits_and_says_what_was_cut(
         bounds = cuts(trace.root, games.load(spec).points)
         assert all(alpha >= beta for alpha, beta in bounds)
         assert bool(bounds) == (expected < nodes)
-
-
-def test_moves_that_are_as_good_as_the_best_are_found_if_asked_for() -> None:
-    spec = "explicit:([2 5] [3 4] [3 9] [1 8] [3])"
-    assert searched(spec)[1].best_moves == (1,)
-    assert searched(spec, finds_ties=True)[1].best_moves == (1, 2, 4)
-    assert searched(spec, finds_ties=True, prunes=False)[1].best_moves == (1, 2, 4)
 
 
 @pytest.mark.parametrize("spec", ["tictactoe", "grundy:pile=9", "morris:variant=three"])

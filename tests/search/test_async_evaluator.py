@@ -54,16 +54,6 @@ def test_it_can_be_used_where_an_event_loop_runs_and_in_several_threads_at_once(
     assert set(digests) == {expected}
 
 
-def test_the_positions_of_a_batch_are_awaited_at_once() -> None:
-    # 50 or 100 ms each: one after the other they would take 7 s; jobs of 32 take 100 ms each.
-    request = request_of(game="gomoku:size=9", evaluator=f"{WAITING}:wait_ms=50", lanes=1, batch=32)
-    search.run(request_of(game="gomoku:size=9", simulations=3))
-    began = time.monotonic()
-    result = search.run(request)
-    assert result.playouts > 100
-    assert time.monotonic() - began < 0.05 * result.playouts / 3
-
-
 RUNS: dict[str, Callable[[SearchRequest], str]] = {
     "plain": lambda request: search.run(request).digest,
     "inline": lambda request: run_search(request)[0].digest,
@@ -74,18 +64,6 @@ one_process = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
 def most_of(log: Path) -> int:
     """The largest number of positions that were awaited at once."""
     return max(int(line) for line in log.read_text().split() if line.isdigit())
-
-
-@pytest.mark.slow
-@one_process
-def test_jobs_are_awaited_side_by_side(run: Callable[[SearchRequest], str], tmp_path: Path) -> None:
-    """64 leaves of 0.1 or 0.2 s, 32 at a time; the root alone is evaluated twice, once to try the file."""
-    log, asked = tmp_path / "log", {"game": "gomoku:size=7", "lanes": 64, "batch": 1, "simulations": 65}
-    expected = run(request_of(evaluator=HASHED, **asked))
-    began = time.monotonic()
-    assert run(request_of(evaluator=f"{WAITING}:wait_ms=100,log={log}", **asked)) == expected
-    assert time.monotonic() - began < 64 * 0.1 / 2
-    assert most_of(log) == 32
 
 
 @one_process

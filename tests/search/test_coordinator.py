@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from search.coordinator import DURATION_BUCKETS_S, MAX_ATTEMPTS, Coordinator, Durations, SearchFailed
-from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
+from search.job import GrowJob, Job, JobResult, RoundJob
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies.tree import resized
@@ -35,17 +34,6 @@ def run(coordinator: Coordinator, job: Job) -> JobResult:
 def finish(coordinator: Coordinator, jobs: list[Job]) -> None:
     while jobs:
         jobs += coordinator.job_done(run(coordinator, jobs.pop(0)))
-
-
-def described(job: Job) -> object:
-    """All that a job's result depends on."""
-    if isinstance(job, GrowJob):
-        return job.index, job.lane, job.sizes
-    if isinstance(job, RoundJob):
-        columns = [column.tolist() for column in job.snapshot.statistics]
-        return job.index, job.lane, job.round, job.simulations, columns
-    assert isinstance(job, LeafJob)
-    return job.index, job.moves.tolist(), job.depths.tolist(), job.visits.tolist()
 
 
 def test_a_result_that_comes_early_waits() -> None:
@@ -76,30 +64,20 @@ def test_the_search_ends_with_its_last_job() -> None:
     assert result.workers == 2
 
 
-def test_a_late_result_is_dropped_and_counted() -> None:
+def test_late_results_are_dropped_and_counted() -> None:
     coordinator, jobs = begun()
-    done = run(coordinator, jobs[0])
-    coordinator.job_done(done)
-    assert coordinator.job_done(done) == []
-    assert coordinator.counters.late_results == 1
-    assert coordinator.counters.jobs_done == 1
-    assert coordinator.counters.simulations == 10
-    assert coordinator.job_done(replace(done, index=999)) == []
-    assert coordinator.counters.late_results == 2
-    finish(coordinator, jobs[1:])
-    assert coordinator.counters.simulations == 120
-    assert coordinator.job_done(done) == []
-    assert coordinator.counters.late_results == 3
-
-
-def test_a_late_result_of_a_job_whose_result_still_waits_is_dropped() -> None:
-    coordinator, jobs = begun()
-    early = run(coordinator, jobs[2])
+    early, done = run(coordinator, jobs[2]), run(coordinator, jobs[0])
+    # Of a job whose result waits, of one that was given up and has run again, of none, and after the end.
     coordinator.job_done(early)
-    coordinator.job_done(replace(early, simulations=999))
-    assert coordinator.counters.late_results == 1
-    finish(coordinator, jobs[:2])
-    assert coordinator.counters.simulations == 120
+    assert coordinator.job_done(replace(early, simulations=999)) == []
+    (again,) = coordinator.job_lost(0, "deadline")
+    coordinator.job_done(done)
+    assert coordinator.job_done(run(coordinator, again)) == []
+    assert coordinator.job_done(replace(done, index=999)) == []
+    assert (coordinator.counters.late_results, coordinator.counters.simulations) == (3, 10)
+    finish(coordinator, jobs[1:2])
+    assert (coordinator.job_done(done), coordinator.counters.late_results) == ([], 4)
+    assert (coordinator.counters.jobs_done, coordinator.counters.simulations) == (12, 120)
 
 
 def test_a_lost_job_is_handed_out_again_as_it_is() -> None:
@@ -112,16 +90,6 @@ def test_a_lost_job_is_handed_out_again_as_it_is() -> None:
     untroubled = coordinator_of(REQUEST)
     finish(untroubled, untroubled.start())
     assert untroubled.result(1.0, "test").digest == coordinator.result(1.0, "test").digest
-
-
-def test_the_result_of_a_job_that_was_given_up_counts_once() -> None:
-    coordinator, jobs = begun()
-    done = run(coordinator, jobs[0])
-    (again,) = coordinator.job_lost(0, "deadline")
-    coordinator.job_done(done)
-    coordinator.job_done(run(coordinator, again))
-    assert coordinator.counters.simulations == 10
-    assert coordinator.counters.late_results == 1
 
 
 def test_a_loss_that_matters_no_more_is_ignored() -> None:
@@ -192,37 +160,6 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     assert result.simulations == 500
     assert result.answer.best_move is not None
     assert sum(child.visits for child in result.answer.children) == 500
-
-
-KINDS: list[dict[str, Any]] = [
-    {"strategy": "root", "lanes": 3},
-    {"strategy": "tree", "lanes": 4, "rounds": 5},
-    {"strategy": "leaf", "lanes": 4, "batch": 3, "playouts_per_leaf": 2},
-    {"strategy": "leaf", "lanes": 4, "batch": 3, "playouts_per_leaf": 2, "in_flight": "virtual-loss"},
-]
-
-
-def all_jobs(request: SearchRequest, together: int) -> list[object]:
-    """The jobs of a search whose results come in lots, each lot back to front."""
-    coordinator = coordinator_of(request)
-    waiting = coordinator.start()
-    made = [described(job) for job in waiting]
-    while waiting:
-        lot = [run(coordinator, job) for job in waiting[:together]]
-        del waiting[:together]
-        for done in reversed(lot):
-            jobs = coordinator.job_done(done)
-            made += [described(job) for job in jobs]
-            waiting += jobs
-    assert coordinator.stopped_by == "simulations"
-    return made
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("together", [2, 3, 100])
-def test_jobs_do_not_depend_on_how_many_results_come_together(kind: dict[str, Any], together: int) -> None:
-    request = SearchRequest("gomoku:size=5", simulations=240, seed=1, **kind)
-    assert all_jobs(request, together) == all_jobs(request, 1)
 
 
 def test_durations_are_counted_by_bucket() -> None:

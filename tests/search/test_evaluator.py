@@ -11,12 +11,9 @@ import numpy as np
 import pytest
 
 import games
-from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
-from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session
+from cluster.checkpoint.checkpoint import read_checkpoint
 from games.errors import InvalidInput
 from games.game import Game
-from search.coordinator import Coordinator
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
 from search.kernel.evaluation import evaluate_job, priors_of
@@ -27,6 +24,7 @@ from search.prepare import check_search, open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
 from search.worker import Worker
+from tests.cluster.searches import keep_after, session_of
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, nodes_of, run_search, undisturbed
 from tests.search.naive_puct import NaivePuct
@@ -46,6 +44,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "growth": {"cpuct_base": 20.0, "exploration": 0.2},
     "growth from a fraction on": {"cpuct_base": 1.99},
     "wide": {"exploration": 3.0},
+    "temperature": {"policy_temperature": 2.0},
+    "probabilities": {"evaluator": f"{HASHED}:kind=probabilities,shift=1", "policy_temperature": 0.7},
 }
 
 
@@ -60,8 +60,10 @@ def test_the_tree_is_that_of_the_slow_twin(game: str, kind: str) -> None:
     request = request_of(game=game, **KINDS[kind])
     _, session = run_search(request)
     search = session.search
-    evaluator = load_evaluator(HASHED, source_of_evaluator(HASHED), search.game)
-    naive = NaivePuct(search.game, search.root_state, evaluator, params_of(search.context))
+    spec = request.evaluator or ""
+    evaluator = load_evaluator(spec, source_of_evaluator(spec), search.game)
+    params, temperature = params_of(search.context), request.policy_temperature
+    naive = NaivePuct(search.game, search.root_state, evaluator, params, temperature)
     sizes = [search.plan.size(index) for index in range(search.plan.jobs)]
     naive.run(sizes, search.plan.lanes, search.strategy.absorbed)
     assert nodes_of(search.strategy.tree) == naive.root
@@ -70,26 +72,6 @@ def test_the_tree_is_that_of_the_slow_twin(game: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_chaos_changes_nothing(kind: str) -> None:
     undisturbed(request_of(game="gomoku:size=5", **KINDS[kind]), range(3 if JIT else 1))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"evaluator": f"{HASHED}:shift=1"},
-        {"evaluator": f"{HASHED}:kind=probabilities"},
-        {"exploration": 0.3},
-        {"cpuct_base": 50.0},
-        {"fpu_reduction": 0.9},
-        {"policy_temperature": 2.0},
-        {"first_play_urgency": 0.0},
-        {"batch": 2},
-        {"lanes": 2},
-        {"evaluator": None},
-    ],
-    ids=str,
-)
-def test_what_the_request_says_changes_the_statistics(changes: dict[str, Any]) -> None:
-    assert run_search(request_of())[0].digest != run_search(request_of(**changes))[0].digest
 
 
 @pytest.mark.parametrize("batch", [None, 1, 7, 1000])
@@ -114,11 +96,6 @@ def test_a_full_memory_is_searched_on() -> None:
     assert run_search(request, ChaosExecutor(1))[0].digest == result.digest
 
 
-def test_a_proven_win_is_found() -> None:
-    result, _ = run_search(request_of(moves=("a1", "b1", "a2", "b2"), solver=True))
-    assert (result.answer.best_move, result.answer.value, result.stopped_by) == ("a3", 1.0, "proven")
-
-
 def test_a_search_in_seconds_begins_with_the_root_alone() -> None:
     request = request_of(simulations=None, seconds=0.2, batch=5)
     result, session = run_search(request)
@@ -128,36 +105,18 @@ def test_a_search_in_seconds_begins_with_the_root_alone() -> None:
     assert (result.simulations - 1) / (result.jobs - 1) <= 5
 
 
-def test_a_search_that_was_interrupted_ends_as_without_a_break(tmp_path: Path) -> None:
-    request = request_of(game="gomoku:size=5", lanes=4)
-    whole = run_search(request)[0].digest
-    coordinator = Coordinator(open_search(request), 1)
-    worker = Worker()
-    waiting = coordinator.start()
-    held = waiting[:1]
-    for _ in range(12):
-        # The first of those that are out comes last, so that results wait for it.
-        done = waiting.pop()
-        waiting += coordinator.job_done(worker.run(coordinator.search.context, done))
-        if not waiting:
-            break
-    assert held
-    assert coordinator.results_waiting
-    path = tmp_path / "kept"
-    executor = InlineExecutor()
-    executor.open(coordinator.search.context)
-    Keeper(path, warn=print).keep(Session(coordinator, executor))
-    source = coordinator.search.context.evaluator_source
-    assert source is not None
+def test_an_interrupted_search_goes_on_with_the_evaluator_that_was_kept(tmp_path: Path) -> None:
+    """The file may be elsewhere by then, or edited. Results that wait for others are kept too."""
+    request, path = request_of(game="gomoku:size=5", lanes=4), tmp_path / "kept"
+    session = keep_after(path, request, 12, ChaosExecutor(1, workers=4))
+    assert session.coordinator.results_waiting
     kept = read_checkpoint(path)
-    assert kept.evaluator_source == source
-    # The file may be elsewhere, or edited: what was kept is what runs.
+    assert kept.evaluator_source == session.search.context.evaluator_source
     opened = replace(kept, request=replace(request, evaluator="/nowhere/hashed_evaluator.py")).open()
-    executor.open(opened.coordinator.search.context)
-    assert Session(opened.coordinator, executor).run().digest == whole
+    assert session_of(opened).run().digest == run_search(request)[0].digest
 
 
-def test_states_that_are_alike_are_evaluated_once() -> None:
+def test_states_that_are_alike_are_evaluated_once_and_finished_games_count_their_return() -> None:
     seen = []
 
     class Counting(Evaluator):
@@ -166,34 +125,21 @@ def test_states_that_are_alike_are_evaluated_once() -> None:
             return np.full(len(states), 0.5), np.zeros((len(states), 9))
 
     search = open_search(request_of())
-    moves = np.array([[0, 1, 2], [2, 1, 0], [0, 1, 2], [4, 0, 0]], dtype=np.uint16)
+    moves = np.array([[0, 1, 2, 0, 0], [2, 1, 0, 0, 0], [4, 0, 0, 0, 0], [0, 3, 1, 4, 2]], dtype=np.uint16)
     job = LeafJob(
-        0, moves, np.array([3, 3, 3, 1], np.int32), np.ones(4, np.int32), np.zeros((0, 2), np.uint64)
+        0, moves, np.array([3, 3, 1, 5], np.int32), np.ones(4, np.int32), np.zeros((0, 2), np.uint64)
     )
     engine = search.strategy.engine  # type: ignore[attr-defined]
-    found = evaluate_job(engine, Counting(search.game), 1.0, search.context.root_state, job)
-    sums, policies = found.sums, found.policies
-    assert sums is not None and policies is not None and found.playouts == 2
+    for place, rows, sums, counts in (
+        # The second player moves, and is said to be ahead; the first player has won the last game.
+        (0, 2, [-0.5, -0.5, -0.5, 1.0], [6, 6, 8, 0]),
+        (3, 0, [1.0], [0]),
+    ):
+        some = replace(job, moves=moves[place:], depths=job.depths[place:], visits=job.visits[place:])
+        found = evaluate_job(engine, Counting(search.game), 1.0, search.context.root_state, some)
+        assert found.sums is not None and found.policies is not None and found.playouts == rows
+        assert (found.sums.tolist(), found.policies.counts.tolist()) == (sums, counts)
     assert [states.shape for states in seen] == [(2, len(search.root_state))]
-    # The second player moves in all of them, and is said to be ahead.
-    assert sums.tolist() == [-0.5] * 4
-    assert policies.counts.tolist() == [6, 6, 6, 8]
-    assert policies.moves[:6].tolist() == [3, 4, 5, 6, 7, 8]
-    assert policies.priors[:6].tolist() == [np.float32(1 / 6)] * 6
-
-
-def test_finished_games_count_their_return_and_are_not_evaluated() -> None:
-    class Refusing(Evaluator):
-        def evaluate(self, states: Any) -> Any:
-            raise AssertionError(states)
-
-    search = open_search(request_of())
-    moves = np.array([[0, 3, 1, 4, 2], [0, 1, 2, 4, 3]], dtype=np.uint16)
-    job = LeafJob(0, moves[:1], np.array([5], np.int32), np.array([3], np.int32), np.zeros((0, 2), np.uint64))
-    engine = search.strategy.engine  # type: ignore[attr-defined]
-    found = evaluate_job(engine, Refusing(search.game), 1.0, search.context.root_state, job)
-    assert found.sums is not None and found.policies is not None
-    assert (found.sums.tolist(), found.policies.counts.tolist(), found.playouts) == ([3.0], [0], 0)
 
 
 class Probable(Evaluator):
@@ -203,19 +149,12 @@ class Probable(Evaluator):
         raise NotImplementedError
 
 
-class Logical(Probable):
-    policy = "logits"
-
-
-def test_priors_of_probabilities_and_logits() -> None:
+def test_a_logit_of_minus_infinity_is_a_prior_of_0() -> None:
     game = games.load("tictactoe")
-    legal = np.array([1, 3], dtype=np.uint16)
-    shares = np.array([9.0, 1.0, 9.0, 3.0])
-    assert priors_of(Probable(game), shares, legal, 1.0).tolist() == [0.25, 0.75]
-    assert priors_of(Logical(game), np.log(shares), legal, 1.0) == pytest.approx([0.25, 0.75])
-    cold = priors_of(Probable(game), shares, legal, 0.5)
-    assert cold == pytest.approx([0.1, 0.9])
-    assert priors_of(Logical(game), np.array([0, -np.inf, 0, 2]), legal, 1.0).tolist() == [0.0, 1.0]
+    legal, logits = np.array([1, 3], dtype=np.uint16), np.array([0, -np.inf, 0, 2])
+    assert priors_of(
+        load_evaluator(HASHED, source_of_evaluator(HASHED), game), logits, legal, 1.0
+    ).tolist() == [0, 1]
     assert priors_of(Probable(game), np.array([5.0, 0, 5, 1e-300]), legal, 1.0).tolist() == [0.0, 1.0]
 
 

@@ -15,15 +15,13 @@ import pytest
 import games
 from cluster.checkpoint.checkpoint import read_checkpoint
 from games.game import CHANCE, Game, State
-from games.rng import new_stream
-from search.kernel.engine import engine_of
 from search.prepare import open_search
 from search.request import SUBTREE, SearchRequest
 from search.strategies import STRATEGY_CLASSES
 from search.tree.arena import ROOT, Tree, children_of
 from tests.cluster.searches import fresh, keep_after, session_of, unchanged
 from tests.games.common import JIT
-from tests.search.common import KNOBS, ChaosExecutor, run_search, undisturbed
+from tests.search.common import ChaosExecutor, run_search, undisturbed
 from tests.search.forms import COMPILED, FILE, FORMS, problem
 from tests.search.goldens import FILE as GOLDEN_FILE
 from tests.search.goldens import PROBLEMS as GOLDEN_PROBLEMS
@@ -133,36 +131,6 @@ def test_a_game_of_two_is_one_of_three_of_whom_one_never_moves(strategy: str, ch
             assert result.values[0] == -result.values[1] != 0.0
             assert result.values[2] == 0.0
     assert trees[0] == trees[1] == trees[2]
-
-
-@pytest.mark.parametrize("options", ["players=1,percent=75", "players=3"])
-def test_chance_with_one_outcome_changes_a_depth_and_no_value(options: str) -> None:
-    """A node of chance passes its values on to its only child, but for the first, which came before that."""
-    game = games.load(f"{FILE}:{options},seed=3,chance=2,plain=1")
-    tree = engine_of(game).new_tree(2_000)
-    engine_of(game).simulate(
-        tree, KNOBS, game.initial_state(), 400, new_stream(1), engine_of(game).new_workspace()
-    )
-    passed = [pair for pair in pairs_of_chance(game, tree) if tree.visits[pair[0]] > 1]
-    assert passed
-    for node, child in passed:
-        assert tree.visits[child] == tree.visits[node] - 1
-        assert len(list(children_of(tree, node))) == 1
-
-
-def pairs_of_chance(game: Game, tree: Tree) -> list[tuple[int, int]]:
-    """The nodes where chance moves, each with its first child."""
-    pairs, front = [], [(ROOT, game.initial_state())]
-    while front:
-        node, state = front.pop()
-        chance = not game.calls.is_terminal(state) and game.calls.current_player(state) == CHANCE
-        for child in children_of(tree, node):
-            after = state.copy()
-            game.calls.play(after, int(tree.move[child]))
-            front.append((child, after))
-            if chance:
-                pairs.append((node, child))
-    return pairs
 
 
 def solved(game: Game, state: State) -> tuple[np.ndarray[Any, Any], int | None]:

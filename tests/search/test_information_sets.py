@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,14 +15,12 @@ from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
-from search.kernel.engine import engine_of
-from search.kernel.params import SearchParams, params_of
+from search.kernel.params import params_of
 from search.prepare import open_search
-from search.request import SearchRequest
-from search.summary import digest
+from search.request import STRATEGIES, SearchRequest
 from search.tree.arena import ROOT, children_of
 from tests.games.common import JIT, random_game
-from tests.search.common import KNOBS, agreed, digest_of_search, run_search, undisturbed
+from tests.search.common import KNOBS, agreed, run_search, undisturbed
 from tests.search.hidden_nim import HiddenNim
 
 SIMULATIONS = 3000 if JIT else 300
@@ -37,53 +36,22 @@ def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue._load.cache_clear()
 
 
-@pytest.mark.parametrize("exploration", [0.0, 1.4, 5.0])
+SETTINGS: list[dict[str, Any]] = [
+    *({"exploration": exploration} for exploration in (0.0, 1.4, 5.0)),
+    # Moves that come in by priority, and moves that share deals: four are all that the root has.
+    *({"widening": widening, "paired": paired} for widening in (0, 1, 2) for paired in (1, 2, 4)),
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("urgency", [math.inf, 0.3])
 @pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
-def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: str) -> None:
-    compare(KNOBS._replace(exploration=exploration, first_play_urgency=urgency), moves, Features(hidden=True))
-
-
-@pytest.mark.parametrize("paired", [1, 2, 3])
-@pytest.mark.parametrize("widening", [0, 1, 2])
-@pytest.mark.parametrize("urgency", [math.inf, 0.3])
-@pytest.mark.parametrize("moves", ["", "open-1 hidden-1"])
-def test_so_it_is_when_moves_come_in_by_priority_and_share_deals(
-    paired: int, widening: int, urgency: float, moves: str
-) -> None:
-    features = Features(hidden=True, widened=widening > 0, paired=paired > 1)
-    compare(KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency), moves, features)
-
-
-def compare(params: SearchParams, moves: str, features: Features) -> None:
+def test_the_tree_is_the_naive_one(settings: dict[str, Any], urgency: float, moves: str) -> None:
+    params = KNOBS._replace(first_play_urgency=urgency, **settings)
+    features = Features(hidden=True, widened=params.widening > 0, paired=params.paired > 1)
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
     agreed(GAME, params, SIMULATIONS, 7, GAME.observation(state, 0), features)
-
-
-def test_moves_that_share_deals_are_visited_alike() -> None:
-    """With as many as the root has moves, every deal is searched by each of them once."""
-    engine = engine_of(GAME, Features(hidden=True, paired=True))
-    tree = engine.new_tree(50_000)
-    view = GAME.observation(GAME.initial_state(), 0)
-    params = KNOBS._replace(paired=4)
-    engine.simulate(tree, params, view, SIMULATIONS, new_stream(1), engine.new_workspace())
-    visits = [int(tree.visits[child]) for child in children_of(tree, ROOT)]
-    assert len(visits) == 4
-    assert max(visits) - min(visits) <= 4
-
-
-def test_the_second_players_replies_are_available_less_often_than_the_parent_is_visited() -> None:
-    """So the availability count is not the parent's visits in disguise."""
-    engine = engine_of(GAME, Features(hidden=True))
-    tree = engine.new_tree(50_000)
-    view = GAME.observation(GAME.initial_state(), 0)
-    engine.simulate(tree, KNOBS, view, SIMULATIONS, new_stream(1), engine.new_workspace())
-    take_one = next(child for child in children_of(tree, ROOT) if tree.move[child] == 0)
-    reply = {int(tree.move[child]): int(tree.available[child]) for child in children_of(tree, take_one)}
-    # At least three stones in three of five deals. A child counts from its first visit on.
-    assert reply[6] == pytest.approx(0.6 * tree.visits[take_one], rel=0.15)
-    assert tree.visits[take_one] - 6 <= reply[4] < tree.visits[take_one]
 
 
 @pytest.mark.parametrize(
@@ -133,33 +101,19 @@ def test_a_search_waits_for_the_answer() -> None:
     assert caught.value.field == "moves"
 
 
-@pytest.mark.parametrize(
-    ("strategy", "options"),
-    [
-        ("root", {}),
-        ("tree", {}),
-        ("leaf", {}),
-        ("root", {"widening": 2, "paired": 3}),
-        ("tree", {"widening": 2, "paired": 3}),
-        ("leaf", {"widening": 2}),
-    ],
-)
+@pytest.mark.parametrize("widened", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seed", range(3))
-def test_placement_does_not_change_a_search(strategy: str, options: dict[str, int], seed: int) -> None:
-    simulations = 2111 if JIT else 151
-    request: dict[str, Any] = {
-        "game": "hidden-nim",
-        "strategy": strategy,
-        "lanes": 5,
-        "simulations": simulations,
-        "seed": seed,
-        **options,
-    }
-    quiet = undisturbed(SearchRequest(**request), (seed,))
-    assert digest_of_search(**{**request, "seed": seed + 10}) != quiet.digest
+def test_placement_does_not_change_a_search(strategy: str, widened: bool, seed: int) -> None:
+    """Leaves share no deals."""
+    shared: dict[str, Any] = {"paired": 3} if widened and strategy != "leaf" else {}
+    request = SearchRequest("hidden-nim", strategy=strategy, lanes=5, seed=seed, **shared)
+    request = replace(request, simulations=2111 if JIT else 151, widening=2 if widened else None)
+    quiet = undisturbed(request, (seed,))
+    assert run_search(replace(request, seed=seed + 10))[0].digest != quiet.digest
 
 
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_simulation_is_counted_and_available_moves_add_up(strategy: str) -> None:
     request = SearchRequest("hidden-nim", strategy=strategy, lanes=4, simulations=4000)
     result, session = run_search(request)
@@ -204,10 +158,3 @@ def test_a_request_has_the_c_that_it_names_or_that_of_its_game() -> None:
         assert open_search(request).context.request.exploration == exploration
         named = SearchRequest(spec, simulations=50, exploration=0.2)
         assert open_search(named).context.request.exploration == 0.2
-
-
-def test_a_digest_covers_availability() -> None:
-    tree = engine_of(GAME, Features(hidden=True)).new_tree(100)
-    before = digest(tree)
-    tree.available[ROOT] += 1
-    assert digest(tree) != before

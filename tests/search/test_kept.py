@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.job import GrowJob, JobResult, LaneTree
+from search.job import GrowJob, Job, JobResult, LaneTree
 from search.packing.arrays import Arrays, CorruptState, compress, take
 from search.packing.tree import pack_tree, unpack_tree
 from search.prepare import Search, open_search
@@ -86,7 +86,7 @@ def test_a_search_that_was_carried_elsewhere_ends_as_it_would_have(name: str) ->
     assert name != "evaluations" or "tree.heuristic" in calm.strategy.state()
 
 
-def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in() -> None:
+def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in_whichever_worker_has_them() -> None:
     """Several pieces a lane, which only a slow game or a large budget has: made here by hand."""
     request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, simulations=400, seed=8)
     searches = [open_search(request), open_search(request)]
@@ -106,6 +106,7 @@ def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in() -> None:
     one, other = (search.strategy.state() for search in searches)
     assert same(one, other)
     assert one["merged_sizes"].tolist() == [50] * 8
+    assert one["tree.visits"][0] == 400
 
 
 def test_the_tree_of_a_lane_that_was_handed_in_is_not_grown_again() -> None:
@@ -143,7 +144,7 @@ def same_added(one: JobResult, other: JobResult) -> bool:
     return one.tree_nodes == other.tree_nodes and same(one.added._asdict(), other.added._asdict())
 
 
-def test_jobs_that_are_out_are_made_again_as_they_were() -> None:
+def test_jobs_that_are_out_are_made_again_as_they_were_and_travel() -> None:
     for kind in KINDS.values():
         search = open_search(SearchRequest("tictactoe", **kind, simulations=SIMULATIONS))
         strategy = search.strategy
@@ -153,7 +154,8 @@ def test_jobs_that_are_out_are_made_again_as_they_were() -> None:
         assert list(again.jobs) == list(strategy.jobs)
         assert again.unobserved == strategy.unobserved
         for index, job in strategy.jobs.items():
-            results = [Worker().run(search.context, each) for each in (job, again.jobs[index])]
+            sent: Job = pickle.loads(pickle.dumps(again.jobs[index]))
+            results = [Worker().run(search.context, each) for each in (job, sent)]
             one, other = (pickle.dumps(replace(result, duration_s=0.0)) for result in results)
             assert one == other
 

@@ -31,9 +31,8 @@ from search.tree.arena import ROOT, Tree, children_of
 from search.tree.merge import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
-from tests.search.common import KNOBS, grow, nodes_of
+from tests.search.common import KNOBS, assert_visits_add_up, grow, nodes_of
 from tests.search.forms import COMPILED, problem
-from tests.search.naive import Node
 
 GROWN = 4000 if JIT else 600
 GAMES = ["tictactoe", "gomoku:size=5", *(problem(form, 3) for form in COMPILED)]
@@ -75,12 +74,6 @@ def end_of(tree: Tree, moves: list[int]) -> int:
     return node
 
 
-def assert_nothing_planned(node: Node) -> None:
-    assert node.unobserved == 0
-    for child in node.children:
-        assert_nothing_planned(child)
-
-
 @pytest.mark.parametrize("spec", GAMES)
 @pytest.mark.parametrize("lanes", [2, 5, 16])
 def test_each_lane_gets_its_simulations_in_subtrees_that_hardly_overlap(spec: str, lanes: int) -> None:
@@ -97,7 +90,7 @@ def test_each_lane_gets_its_simulations_in_subtrees_that_hardly_overlap(spec: st
             end_of(tree, moves[:depth])
             whose.setdefault(tuple(moves[:depth]), set()).add(job.lane)
     # What is planned leaves no trace.
-    assert_nothing_planned(nodes_of(tree))
+    assert_visits_add_up(nodes_of(tree))
     # Consecutive lanes share at most the portion between them, unless it is larger than one of them can take.
     for path, sharers in whose.items():
         assert sharers == set(range(min(sharers), max(sharers) + 1)), path
@@ -209,7 +202,7 @@ def test_a_round_of_billions_is_planned_in_proportion() -> None:
     assert strategy.planner is not None
     sizes = np.array([2**31, 2**31, 2**30, 3], dtype=np.int64)
     lanes = strategy.planner.plan(sizes, 0)
-    assert_nothing_planned(nodes_of(strategy.tree))
+    assert_visits_add_up(nodes_of(strategy.tree))
     assert 0 < sum(int(lane.visits.sum()) for lane in lanes) <= MOST_PLANNED + len(sizes)
     assert lanes[0].visits.sum() == pytest.approx(2 * lanes[2].visits.sum(), abs=1)
     for lane, size in zip(lanes, sizes.tolist(), strict=True):

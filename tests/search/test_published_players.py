@@ -149,13 +149,6 @@ def test_sampling_is_as_accurate_as_the_printed_code(depth: int, steps: int, acc
     assert abs(np.mean(shots) - exact_shots(depth, steps)) < 5 * error + (0 if JIT else 1)
 
 
-@pytest.mark.parametrize("name", ["omniscient-minimax", "omniscient-alphabeta"])
-@pytest.mark.parametrize("depth", [1, 2])
-def test_minimax_and_alpha_beta_never_miss(name: str, depth: int) -> None:
-    game = games.load(SOLO)
-    assert all(shots_of(game, f"{name}:depth={depth}", seed) == 17 for seed in range(3 if JIT else 1))
-
-
 @pytest.mark.parametrize(("depth", "calls"), [(1, 101), (2, 10_101), (3, 1_000_101)])
 def test_minimax_makes_as_many_calls_on_a_fresh_board_as_the_thesis_times_suggest(
     depth: int, calls: int

@@ -107,7 +107,6 @@ def test_any_number_may_be_an_urgency(urgency: float) -> None:
 def test_a_search_that_cannot_be_opened_is_refused_by_name(request_: SearchRequest, field: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         open_search(request_)
-    assert field in (refusal.value.field, str(refusal.value).split()[0].strip(":"), field)
     assert field in str(refusal.value)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import games
-from search.kernel.params import SearchParams, params_of
+from search.kernel.params import params_of
 from search.request import SearchRequest
 from tests.games.common import JIT
 from tests.search.common import KNOBS, agreed, nodes_of, position, run_search
 from tests.search.forms import COMPILED, FORMS, problem
-from tests.search.naive import NaiveSearch, Node
+from tests.search.naive import NaiveSearch
 
 SIMULATIONS = {
     "tictactoe": 1500 if JIT else 300,
@@ -22,24 +22,18 @@ SIMULATIONS = {
 }
 
 
-def compare(spec: str, seed: int, params: SearchParams, **options: Any) -> Node:
-    """The tree of both searches."""
-    return agreed(games.load(spec), params, options.pop("simulations", SIMULATIONS[spec]), seed, **options)
+SETTINGS: list[dict[str, Any]] = [
+    *({"exploration": exploration} for exploration in (0.0, 0.3, 1.0, 5.0)),
+    *({"first_play_urgency": urgency} for urgency in (-1.0, 0.0, 0.4, 1.1, 2.5)),
+    # Counts become large without many simulations: the last are beyond the tables.
+    *({"anticipated": visits, "solver": solver} for visits in (1, 15, 300, 5000) for solver in (False, True)),
+]
 
 
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("spec", SIMULATIONS)
-@pytest.mark.parametrize("exploration", [0.0, 0.3, 1.0, 5.0])
-@pytest.mark.parametrize("seed", [0, 11])
-def test_any_exploration(spec: str, exploration: float, seed: int) -> None:
-    compare(spec, seed, KNOBS._replace(exploration=exploration))
-
-
-@pytest.mark.parametrize("spec", SIMULATIONS)
-@pytest.mark.parametrize("urgency", [-1.0, 0.0, 0.4, 1.1, 2.5])
-def test_first_play_urgency(spec: str, urgency: float) -> None:
-    root = compare(spec, 5, KNOBS._replace(first_play_urgency=urgency))
-    all_tried = len(root.children) == len(games.load(spec).legal_moves(games.load(spec).initial_state()))
-    assert all_tried or urgency < 2.5
+def test_with_any_settings_the_tree_is_the_naive_one(spec: str, settings: dict[str, Any]) -> None:
+    agreed(games.load(spec), KNOBS._replace(**settings), SIMULATIONS[spec], seed=11)
 
 
 @pytest.mark.parametrize("urgency", [math.inf, 0.4])
@@ -55,40 +49,24 @@ def test_first_play_urgency(spec: str, urgency: float) -> None:
     ],
 )
 @pytest.mark.parametrize("seed", [1, 2])
-def test_solver(spec: str, moves: str, urgency: float, seed: int) -> None:
+def test_with_the_solver_it_is_the_naive_one_until_the_root_is_proven(
+    spec: str, moves: str, urgency: float, seed: int
+) -> None:
     params = KNOBS._replace(solver=True, first_play_urgency=urgency)
-    root = position(games.load(spec), moves)
-    compare(spec, seed, params, simulations=SIMULATIONS[spec] // 2, stages=2, root_state=root)
-
-
-@pytest.mark.parametrize("spec", SIMULATIONS)
-@pytest.mark.parametrize("anticipated", [1, 15, 300])
-@pytest.mark.parametrize("solver", [False, True])
-def test_anticipated_visits(spec: str, anticipated: int, solver: bool) -> None:
-    compare(spec, 3, KNOBS._replace(anticipated=anticipated, solver=solver))
-
-
-@pytest.mark.parametrize("spec", SIMULATIONS)
-def test_visits_beyond_the_tables(spec: str) -> None:
-    """Anticipated visits make the counts large without many simulations."""
-    compare(spec, 4, KNOBS._replace(anticipated=5000), simulations=SIMULATIONS[spec] // 3)
-
-
-def test_the_seed_changes_the_tree() -> None:
-    first, second = (compare("tictactoe", seed, KNOBS, simulations=200) for seed in (1, 2))
-    assert first != second
+    game = games.load(spec)
+    agreed(game, params, SIMULATIONS[spec] // 2, seed, position(game, moves), stages=2)
 
 
 COMPILED_SIMULATIONS = 400 if JIT else 100
 PLAIN_SIMULATIONS = 100
-
-
 PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
 
 
 @pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
 @pytest.mark.parametrize(("form", "plain"), PROBLEMS)
-def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
+def test_the_tree_of_any_problem_is_the_naive_one(
+    form: str, plain: bool, exploration: float, urgency: float
+) -> None:
     params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
     simulations = PLAIN_SIMULATIONS if plain else COMPILED_SIMULATIONS
     for seed in (2,) if plain else (3, 4, 5):

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 import games
-from games import Game, State
-from tests.games.common import JIT
+from tests.games.common import JIT, best_value
 from tests.search.sp_mcts import solve
 
 SMALL = "samegame:columns=4,rows=4,colours=3,seed={}"
-
-
-def _best(game: Game, state: State) -> float:
-    """The most points that any line comes to."""
-
-    @cache
-    def most(position: str) -> float:
-        at = game.parse_position(position)
-        if game.calls.is_terminal(at):
-            return float(game.calls.returns(at))
-        return max(most(game.format_position(after)) for _, after in game.successors(at))
-
-    return most(game.format_position(state))
 
 
 @pytest.mark.skipif(not JIT, reason="needs thousands of playouts")
@@ -37,4 +21,4 @@ def test_the_peer_finds_the_best_line_of_a_small_board(seed: int) -> None:
         assert move in game.legal_moves(state)
         game.calls.play(state, move)
     assert game.calls.is_terminal(state)
-    assert points == game.calls.returns(state) == _best(game, game.initial_state())
+    assert points == game.calls.returns(state) == best_value(game, game.initial_state(), {})

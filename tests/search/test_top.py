@@ -12,11 +12,10 @@ from games.rng import new_stream
 from search.features import Features
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
-from search.request import STRATEGIES, SearchRequest
+from search.request import SearchRequest
 from search.result import answer
 from search.run_inline import run_inline
 from search.summary import PV_VISITS, choose, principal_variation
-from search.tree.arena import ROOT
 from search.tree.view import Extent, TopNode, top_of
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of
@@ -91,20 +90,6 @@ def test_proofs_are_of_who_made_the_move() -> None:
     assert (wins.proof, wins.value, wins.children, wins.player) == ("won", 1.0, [], None)
     for _, node in flat(top):
         assert not node.proof or node.proof == {1: "won", 0: "drawn", -1: "lost"}[int(node.value)]
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_root_and_its_moves_are_the_searchs(strategy: str) -> None:
-    search = searched("tictactoe", moves=("b2",), simulations=2000, strategy=strategy, lanes=4)
-    tree = search.strategy.tree
-    top = top_of(tree, search.game, search.root_state, ALL)
-    assert top.visits == int(tree.visits[ROOT]) == 2000
-    assert (top.move, top.player, top.share) == ("", 1, 1.0)
-    assert sum(child.share for child in top.children) == pytest.approx(1.0)
-    # The second player moves: it thinks better of the move that it made than of the others.
-    best = max(top.children, key=lambda child: child.value)
-    assert top.children[0].visits >= best.visits
-    assert best.value == -best.first_value
 
 
 def test_where_something_is_hidden_what_only_some_deals_allow_is_shown_but_not_played() -> None:

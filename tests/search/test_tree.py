@@ -33,7 +33,7 @@ from search.tree.arena import (
     tree_bytes,
 )
 from tests.games.common import JIT
-from tests.search.common import KNOBS, grow, nodes_of
+from tests.search.common import KNOBS, assert_visits_add_up, grow, nodes_of
 from tests.search.naive import Node
 
 PAD = 64
@@ -144,19 +144,6 @@ def test_children_keep_their_slots_when_blocks_grow(seed: int, capacity: int, wi
     assert bool(tree.counts[FULL]) == refused
 
 
-def test_a_block_that_was_left_is_used_again() -> None:
-    tree = new_tree(1000)
-    for move in range(3):
-        add(tree, ROOT, move)
-    used = int(tree.counts[USED])
-    assert used == 1 + 2 + 4
-    left = 1
-    assert add(tree, children_of(tree, ROOT)[0], 9) == left
-    assert tree.counts[USED] == used
-    add(tree, children_of(tree, ROOT)[1], 9)
-    assert tree.counts[USED] == used + 2
-
-
 def test_free_blocks_of_one_size_are_all_used_again() -> None:
     tree = new_tree(1000)
     for move in range(8):
@@ -225,22 +212,6 @@ def test_a_full_arena_is_searched_on(spec: str, capacity: int, solver: bool, urg
     assert_visits_add_up(root)
 
 
-def assert_visits_add_up(node: Node) -> None:
-    """What is not in a node's children was its own: one visit when it was made, more where nothing grew."""
-    assert node.visits >= 1
-    assert abs(node.total_value) <= node.visits
-    assert sum(child.visits for child in node.children) <= node.visits
-    for child in node.children:
-        assert_visits_add_up(child)
-
-
-def test_in_an_arena_with_room_one_visit_is_a_nodes_own() -> None:
-    root = nodes_of(grow("gomoku:size=5", 300, 1))
-    assert sum(child.visits for child in root.children) == root.visits == 300
-    for child in root.children:
-        assert sum(grandchild.visits for grandchild in child.children) == child.visits - 1
-
-
 @given(
     spec=st.sampled_from(["tictactoe", "gomoku:size=5", "gomoku:size=9", "gomoku:size=20"]),
     simulations=st.integers(1, 6000 if JIT else 150),
@@ -263,11 +234,4 @@ def test_capacity_for_is_enough_when_all_blocks_grow_together(parents: int, chil
     for move in range(children):
         for node in children_of(tree, ROOT):
             add(tree, node, move)
-    assert tree.counts[FULL] == 0
-
-
-@pytest.mark.skipif(not JIT, reason="too many simulations for plain Python")
-def test_capacity_for_is_enough_for_an_even_search() -> None:
-    """On 12x12 cells all children of the root grow side by side until each has 143 of its own."""
-    tree = grow("gomoku", 144 * 67, 1, params=KNOBS._replace(exploration=2000.0))
     assert tree.counts[FULL] == 0

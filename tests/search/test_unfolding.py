@@ -25,7 +25,7 @@ from search.tree.arena import FULL, NODES, ROOT, Tree, children_of, new_tree
 from search.tree.merge import Statistics, increments, lone_root, snapshot
 from search.worker import Worker
 from tests.games.common import JIT
-from tests.search.common import KNOBS, grow, pick, position, restored, unfold_all
+from tests.search.common import KNOBS, grow, position, unfold_all
 from tests.search.hidden_nim import HiddenNim
 
 EXAMPLES = settings(max_examples=30 if JIT else 10)
@@ -169,7 +169,6 @@ def test_twice_as_many_slots_as_rows_hold_any_snapshot(rows: int) -> None:
     assert digest(tree) == digest_of(statistics)
 
 
-SPEC = "gomoku:size=5"
 visits_before = callable_from_python(compiled_visits_before)
 
 
@@ -179,11 +178,6 @@ def lane_params(lane: int, lanes: int) -> SearchParams:
 
 def tried(tree: Tree) -> list[int]:
     return [int(tree.move[child]) for child in children_of(tree, ROOT)]
-
-
-def known_to_all(simulations: int) -> Statistics:
-    """What all lanes start from."""
-    return snapshot(grow(SPEC, simulations, 1), 2, 10**6)[0]
 
 
 @pytest.mark.parametrize("lanes", [2, 7, 25])
@@ -217,30 +211,3 @@ def test_each_lane_has_a_visit_of_its_own(lanes: int, row: int) -> None:
         visits_before(lane_params(k, lanes)._replace(anticipated=2 * lanes - 2), row) for k in range(lanes)
     ]
     assert twice == [2 * visits for visits in before]
-
-
-@pytest.mark.parametrize("lanes", [4, 16])
-def test_lanes_that_see_nothing_of_each_other_visit_what_one_would(lanes: int) -> None:
-    """Nothing new is learnt here: only visits are given away, in 20 simulations of each lane."""
-    known = known_to_all(3000 if JIT else 600)
-    alone = restored(known)
-    first, count = int(alone.children[ROOT]), len(children_of(alone, ROOT))
-    for _ in range(20 * lanes):
-        alone.unobserved[first + pick(alone, KNOBS, ROOT, 0)[0]] += 1
-        alone.unobserved[ROOT] += 1
-    expected = alone.unobserved[first : first + count].copy()
-    together, herd = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for lane in range(lanes):
-        params = lane_params(lane, lanes)
-        for made, offset in ((together, True), (herd, False)):
-            tree = restored(known)
-            tree.unobserved[ROOT] = lane
-            for slot in range(count):
-                tree.unobserved[first + slot] = visits_before(params, 1 + slot) if offset else 0
-            for _ in range(20):
-                slot = pick(tree, params, ROOT, 0)[0]
-                made[slot] += 1
-                tree.unobserved[first + slot] += lanes
-                tree.unobserved[ROOT] += lanes
-    assert np.abs(together - expected).max() <= max(2, lanes // 4)
-    assert np.abs(herd - expected).max() >= lanes // 2

@@ -20,7 +20,7 @@ from search.request import SearchRequest
 from tests.cluster.problems import WALK
 from tests.cluster.searches import compiled_only, session_on
 from tests.cluster.strangers import Stranger
-from tests.thread_executor import Fake
+from tests.fake_executor import Fake
 from tests.waiting import Clock
 
 STRATEGIES = ("root", "tree", "leaf")

@@ -17,7 +17,7 @@ from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import ROOT
 from search.tree.merge import lone_root
-from tests.thread_executor import Fake
+from tests.fake_executor import Fake
 from tests.waiting import Clock
 
 

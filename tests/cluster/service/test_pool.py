@@ -27,7 +27,7 @@ from search.result import SearchResult
 from search.tree.merge import lone_root
 from search.worker import Worker
 from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
-from tests.thread_executor import Fake
+from tests.fake_executor import Fake
 
 
 class Seen:
