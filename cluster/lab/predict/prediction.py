@@ -6,7 +6,6 @@ Only time matters there: the costs of the omitted work are added to the virtual 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -15,16 +14,14 @@ from typing import Any
 import games
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
-from cluster.runtime.session import Session
+from cluster.runtime.session import session_on
 from cluster.runtime.tasks import Executor
 from games.errors import counted
-from search.coordinator import Coordinator
 from search.job import Context, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search, open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
-from search.result import SearchResult
 from search.strategies import STRATEGY_CLASSES, Setup, plan_search
 from search.tree.arena import TreeLayout
 from search.tree.merge import lone_root
@@ -134,7 +131,7 @@ def _simulate(
     executor = SimulatedExecutor(
         workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
     )
-    result = _run(search, executor, workers, executor.clock)
+    result = session_on(executor, search, workers, executor.clock).run()
     per_s, one_per_s = result.simulations / result.elapsed_s, 1.0 / executor.simulation_s
     return Predicted(
         game=result.game,
@@ -151,12 +148,6 @@ def _simulate(
         jobs_retried=result.jobs_retried,
         spent=executor.time.shares(workers * result.elapsed_s),
     )
-
-
-def _run(search: Search, executor: Executor, workers: int, clock: Callable[[], float]) -> SearchResult:
-    executor.use(workers)
-    executor.open(search.context)
-    return Session(Coordinator(search, workers, clock), executor, clock).run()
 
 
 def saturation(rows: Sequence[Predicted]) -> int | None:
@@ -191,7 +182,7 @@ def check(
     """Run the request on each number of workers, and compare it to its prediction."""
     rows = []
     for n in workers:
-        results = [_run(open_search(request), executor, n, time.monotonic) for _ in range(repeats)]
+        results = [session_on(executor, open_search(request), n).run() for _ in range(repeats)]
         rates = sorted(result.simulations / result.elapsed_s for result in results)
         measured = median(rates)
         simulated = _simulate(request, costs, n, here=True)

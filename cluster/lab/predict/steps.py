@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cluster.lab.predict.costs import Costs
 from cluster.lab.throughput.losses import name_and_ticks
-from cluster.runtime.session import Session
+from cluster.runtime.session import session_on
 from search.coordinator import Coordinator
 from search.job import RoundJob
 from search.prepare import Search, open_search
@@ -157,20 +157,18 @@ class Ran:
 def timed_run(request: SearchRequest, executor: RayExecutor, workers: int = 1, **limits: int) -> Ran:
     """Run a search on this number of workers; ``limits``: other sizes of messages, by fields of `Context`."""
     search = _opened(request, limits)
-    executor.use(workers)
-    executor.open(search.context)
+    session = session_on(executor, search, workers)
     calls, busy_s = executor.dispatcher.calls, executor.workers[0].busy_s
-    coordinator = Coordinator(search, workers)
     thread_s, process_s = time.thread_time(), time.process_time()
     worker_cpu_s = cpu_seconds(executor.worker_pids())
-    result = Session(coordinator, executor).run()
+    result = session.run()
     return Ran(
         elapsed_s=result.elapsed_s,
         thread_s=time.thread_time() - thread_s,
         process_s=time.process_time() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
         worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
-        jobs=coordinator.counters.jobs_done,
+        jobs=session.coordinator.counters.jobs_done,
         calls=executor.dispatcher.calls - calls,
     )
 
