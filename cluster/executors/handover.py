@@ -39,7 +39,7 @@ LOOK_S = 0.3
 """Seconds that a search runs before its remaining time is estimated."""
 
 
-class HandoverExecutor:
+class HandoverExecutor(Executor):
     """Runs tasks in threads for good, or in this process and then on the executor that ``start`` returns."""
 
     def __init__(
@@ -61,10 +61,8 @@ class HandoverExecutor:
         self._inline = InlineExecutor()
         self._executor: Executor = self._inline
         self._context: Any = None
-        self._others: dict[int, Any] = {}
-        """Further contexts by key."""
-        self._out: dict[tuple[int, int], Task] = {}
-        """Submitted tasks without a result, by context and index; only while this process runs them."""
+        self._out: dict[int, Task] = {}
+        """Submitted tasks without a result, by index; only while this process runs them."""
         self._opened_s = 0.0
         self._starting: threading.Thread | None = None
         self._started: Executor | None = None
@@ -106,18 +104,10 @@ class HandoverExecutor:
         self._executor.open(context)
         self._opened_s = self._clock()
 
-    def add_context(self, key: int, context: Any) -> None:
-        self._others[key] = context
-        self._executor.add_context(key, context)
-
-    def forget_context(self, key: int) -> None:
-        self._others.pop(key, None)
-        self._executor.forget_context(key)
-
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
         if self._executor is self._inline:
-            self._out.update(((task.context, task.index), task) for task in tasks)
+            self._out.update((task.index, task) for task in tasks)
         self._executor.submit(tasks)
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -130,7 +120,7 @@ class HandoverExecutor:
         events = self._executor.wait(timeout_s)
         for event in events:
             if isinstance(event, JobDone):
-                self._out.pop((event.context, event.result.index), None)
+                self._out.pop(event.result.index, None)
         return events
 
     def drop(self) -> None:
@@ -158,13 +148,11 @@ class HandoverExecutor:
         left_s = self.left_s()
         about = f"about {left_s:.0f} s of work" if left_s < 1e6 else "endless work"
         if self._wanted < 2 or left_s < PAYS_S:
+            why = f"{about}, and workers take {STARTS_S:.0f} s to start (--executor ray uses them anyway)"
+            why = "one worker is enough" if self._wanted < 2 else why
             if not self._told:
-                self._told = True
-                short = (
-                    f"{about}, and workers take {STARTS_S:.0f} s to start (--executor ray uses them anyway)"
-                )
-                why = "one worker is enough" if self._wanted < 2 else short
                 self._notify(f"searching in this process: {why}")
+            self._told = True
             return
         self._notify(f"{about}: starting {counted(self._wanted, 'worker')}; this process searches meanwhile")
         self._starting = threading.Thread(target=self._run_start, name="start", daemon=True)
@@ -193,8 +181,6 @@ class HandoverExecutor:
         self._inline.drop()
         self._inline.close()
         self._executor = self._started
-        for key, context in self._others.items():
-            self._executor.add_context(key, context)
         self._executor.submit(self._out[key] for key in sorted(self._out))
         self._out.clear()
         self._notify(f"{counted(self._executor.num_workers, 'worker')} took over")

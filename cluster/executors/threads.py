@@ -16,14 +16,14 @@ from typing import Any
 
 from cluster.executors.inline import run_task
 from cluster.runtime.queue import TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker
+from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, Task, TaskWorker
 from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.errors import InvalidInput
 from search.worker import Worker, why_one_at_a_time
 
 
-class ThreadsExecutor:
+class ThreadsExecutor(Executor):
     """A worker slot for each thread. Its methods are called in one thread, that of the search."""
 
     name = "threads"
@@ -32,7 +32,6 @@ class ThreadsExecutor:
         self._workers = [ContextWorkers(make_worker) for _ in range(threads)]
         machine = socket.gethostname()
         self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
-        self._contexts: set[int] = set()
         self._used = threads
         self._queue = TaskQueue()
         self._divided: deque[Task] = deque()
@@ -43,8 +42,7 @@ class ThreadsExecutor:
         """What a part has raised."""
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._changed = threading.Condition()
-        """Guards the queue of tasks, parts, the number of running ones, the contexts of workers, and
-        ``_closed``."""
+        """Guards the queue of tasks, parts, the number of running ones, and ``_closed``."""
         self._running = 0
         self._closed = False
         self._threads = [
@@ -77,29 +75,14 @@ class ThreadsExecutor:
 
     def open(self, context: Any) -> None:
         """Raises InvalidInput (executor) where jobs cannot run side by side in a process."""
-        if context is not None and (why := why_one_at_a_time(context)) is not None:
+        if (why := why_one_at_a_time(context)) is not None:
             raise InvalidInput("executor", self.name, f"inline or ray: {why}")
         self.drop()
         # The first one compiles the kernels or loads them; the others prepare in their threads.
         self._workers[0].open(context)
         for workers in self._workers[1:]:
             workers.open(None)
-            if context is not None:
-                workers.add(OPENED, context)
-        self._contexts = {OPENED}
-
-    def add_context(self, key: int, context: Any) -> None:
-        with self._changed:
-            self._contexts.add(key)
-            for workers in self._workers:
-                workers.add(key, context)
-
-    def forget_context(self, key: int) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._running)
-            self._contexts.discard(key)
-            for workers in self._workers:
-                workers.keep_only(self._contexts)
+            workers.add(OPENED, context)
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)

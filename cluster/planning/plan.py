@@ -1,8 +1,14 @@
-"""Plans: which episodes are played with which search, for `banyan plan` and `banyan.plan` in Python."""
+"""Plans: episodes as units of work for a `Jobset`, for `banyan plan` and `banyan.plan` in Python.
+
+An episode that is lost is played again alike.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -10,30 +16,35 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import Event
-from typing import Any, Unpack
+from typing import Any, Unpack, get_type_hints
 
 import games
 from cluster.front_door.options import SearchOptions, request_of, split, with_options
 from cluster.front_door.placement import Placement
 from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
-from cluster.planning.episodes import Episodes, PlanContext, PlanWorker
 from cluster.planning.result import PlanResult, mean_text, print_result, write
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset, worker_of_units
-from cluster.runtime.tasks import Executor
+from cluster.runtime.jobset import Jobset, Unit, UnitDone, UnitFailed, Units, UnitWorker, worker_of_units
+from cluster.runtime.tasks import Executor, Task
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import Kept
-from games.compile.watch import notes
+from games.compile.watch import note, notes
 from games.errors import InvalidInput, counted
 from games.game import Game
-from search.episode import check_plannable
+from search.episode import Episode, Planner, check_plannable
 from search.prepare import check_search
 from search.request import SearchRequest
 
 MAX_EPISODES = 1_000_000
 MAX_STEPS = 2**31 - 1
+NOTE_S = 1.0
+"""Least seconds between two notes of an episode."""
+KEY = 0
+"""The key of the only context."""
+EPISODES = "episodes.jsonl"
+"""The file in which episodes are kept, one a line."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,120 @@ class PlanRequest:
 
 
 @dataclass(frozen=True)
+class PlanContext:
+    """The data that all episodes of a plan share."""
+
+    request: SearchRequest
+    """The search of each move."""
+    source: str | None
+    """The text of the game file, for workers on machines without the file; None for other games."""
+    steps: int | None
+    """The most moves of an episode."""
+
+
+class PlanWorker(UnitWorker):
+    """Plays episodes one after the other in its process."""
+
+    def __init__(self, noticed: Callable[[], None] = lambda: None) -> None:
+        """``noticed`` is called, in this process, after each note of an episode's progress."""
+        super().__init__()
+        self._noticed = noticed
+        self._planner: Planner
+        self._most = 0
+        """The most steps of an episode."""
+        self._noted = 0.0
+        self._first: tuple[float, int] | None = None
+        """When its first note was left, before which kernels may be compiled, and its moves until then."""
+
+    def load(self, context: PlanContext) -> None:
+        """Load the game."""
+        game = games.load(context.request.game, context.source, tried=False)
+        self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
+        self._most = min(game.max_plies, context.steps or game.max_plies)
+
+    def find(self, context: PlanContext, unit: Unit) -> Episode:
+        """The episode with this index: its seed is the request's and the index, added."""
+        self._first, self._noted = None, time.perf_counter()
+        episode = self._planner.play(context.request.seed + unit.index)
+        note("")
+        return episode
+
+    def _stepped(self, seed: int, steps: int, value: float) -> None:
+        """Leave a note of the episode's progress, once a second."""
+        now = time.perf_counter()
+        if 0 < steps < self._most and now >= self._noted + NOTE_S:
+            rate = ""
+            if self._first is None:
+                self._first = now, steps
+            else:
+                per_s = (steps - self._first[1]) / (now - self._first[0])
+                rate = (
+                    f", {per_s:.3g} steps/s, at most {terminal.duration((self._most - steps) / per_s)} left"
+                )
+            note(f"episode {seed}: step {steps:,}, return so far {value:g}{rate}")
+            self._noted = now
+            self._noticed()
+
+
+class Episodes(Units):
+    """The units of a plan; episodes that are already kept are not played again."""
+
+    def __init__(self, context: PlanContext, number: int, kept: Kept) -> None:
+        """``number`` episodes, from the seed of the request on.
+
+        Raises InvalidInput (field ``out``) if the folder holds something else.
+        """
+        self.contexts = {KEY: context}
+        self.seeds = range(context.request.seed, context.request.seed + number)
+        stored = kept.read(EPISODES, _episode_of)
+        self.played = {episode.seed: episode for episode in stored if episode.seed in self.seeds}
+        """By seed."""
+        self._kept = kept
+
+    @property
+    def finished(self) -> bool:
+        return super().finished or len(self.played) == len(self.seeds)
+
+    @property
+    def done(self) -> int:
+        """Number of episodes played so far."""
+        return len(self.played)
+
+    @property
+    def in_order(self) -> list[Episode]:
+        """The episodes played so far, by seed."""
+        return [self.played[seed] for seed in sorted(self.played)]
+
+    def missing(self) -> list[Task]:
+        """The episodes to be played."""
+        left = [index for index, seed in enumerate(self.seeds) if seed not in self.played]
+        return [Task(index, Unit(index), work=0, context=KEY) for index in left]
+
+    def take(self, context: int, result: UnitDone) -> None:
+        """Take the result of an episode."""
+        self.played[result.found.seed] = result.found
+        self._kept.add(EPISODES, asdict(result.found))
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """An episode raised and would do so again: raises UnitFailed."""
+        raise UnitFailed(f"episode {self.seeds[index]} failed: {error}") from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """An episode was lost too often: raises UnitFailed."""
+        raise UnitFailed(f"episode {self.seeds[index]} was {reason}")
+
+
+def _episode_of(entry: dict[str, Any]) -> Episode:
+    """The episode of a line; raises ValueError, TypeError or KeyError for anything else."""
+    if not isinstance(entry["actions"], list) or not math.isfinite(entry["value"]):
+        raise ValueError(entry)
+    kinds = get_type_hints(Episode)
+    del kinds["actions"]
+    values = {name: kind(entry[name]) for name, kind in kinds.items()}
+    return Episode(actions=tuple(map(str, entry["actions"])), **values)
+
+
+@dataclass(frozen=True)
 class Plan:
     """A plan that was checked."""
 
@@ -58,22 +183,13 @@ class Plan:
     @property
     def identity(self) -> dict[str, Any]:
         """What an episode depends on, apart from its seed."""
-        source = self.context.source
-        search = {name: value for name, value in asdict(self.context.request).items() if name != "seed"}
-        return {
-            "search": {
-                name: list(value) if isinstance(value, tuple) else _plain(value)
-                for name, value in search.items()
-            },
-            "source": None if source is None else hashlib.sha256(source.encode()).hexdigest(),
-            "steps": self.request.steps,
-        }
-
-    @property
-    def budget(self) -> str:
-        """The budget of a move in words."""
-        search = self.request.search
-        return counted(search.simulations, "simulation") if search.simulations else f"{search.seconds:g} s"
+        context = self.context
+        search = json.dumps(asdict(context.request))
+        # As JSON has it: infinity is a text.
+        kept = json.loads(search, parse_constant=lambda name: repr(float(name)))
+        del kept["seed"]
+        source = None if context.source is None else hashlib.sha256(context.source.encode()).hexdigest()
+        return {"search": kept, "source": source, "steps": context.steps}
 
     @contextmanager
     def opened(self, out: Path | None) -> Iterator[Jobset[Episodes]]:
@@ -86,10 +202,12 @@ class Plan:
 
     def result(self, jobset: Jobset[Episodes], executor: Executor) -> PlanResult:
         """The result of the episodes played so far, on this executor."""
+        search = self.request.search
+        simulations = search.simulations and counted(search.simulations, "simulation")
         return PlanResult(
             problem=self.game.spec,
             episodes=tuple(jobset.units.in_order),
-            budget=self.budget,
+            budget=simulations or f"{search.seconds:g} s",
             state_handling=self.game.state_handling,
             clairvoyant=self.game.clairvoyant,
             workers=executor.num_workers,
@@ -211,8 +329,3 @@ def plan(
 def _executor_for(name: str, address: str | None, episodes: int) -> str:
     """The executor for ``auto``: this process for a single episode, else workers of Ray."""
     return "inline" if name == "auto" and address is None and episodes == 1 else name
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON has it: infinity is a text."""
-    return repr(value) if value in (float("inf"), float("-inf")) else value

@@ -182,20 +182,13 @@ def print_result(result: PlanResult, output: Output) -> None:
 
 def write(result: PlanResult, folder: Path) -> list[Path]:
     """Write result.json, result.csv and result.png into the folder; returns their paths."""
+    value = result.to_json()
     records = [
-        {
-            "seed": each.seed,
-            "return": each.value,
-            "steps": each.steps,
-            "terminated": each.terminated,
-            "truncated": each.truncated,
-            "simulations": each.simulations,
-            "cpu_s": each.seconds,
-        }
-        for each in result.episodes
+        {name: entry[name] for name in ("seed", "return", "steps", "terminated", "truncated")}
+        | {"simulations": each.simulations, "cpu_s": each.seconds}
+        for entry, each in zip(value["episodes"], result.episodes, strict=True)
     ]
-
-    return write_files(folder, "result", result.to_json(), records, partial(plot, result), "png")
+    return write_files(folder, "result", value, records, partial(plot, result), "png")
 
 
 def plot(result: PlanResult, path: Path) -> None:

@@ -183,3 +183,12 @@ class Session:
             rate = done / took_s if done and took_s > 0 else coordinator.rate
             left = min(left, (request.simulations - coordinator.counters.simulations) / rate)
         return left
+
+
+def session_on(
+    executor: Executor, search: Search, workers: int = 1, clock: Callable[[], float] = time.monotonic
+) -> Session:
+    """The session of a search on the first ``workers`` workers of an executor, which is opened for it."""
+    executor.use(workers)
+    executor.open(search.context)
+    return Session(Coordinator(search, workers, clock), executor, clock)

@@ -93,16 +93,6 @@ class TaskWorker(Protocol):
         """Run one job and return its outcome; the context need not be prepared."""
 
 
-class LaneWorker(TaskWorker, Protocol):
-    """A worker that keeps the state of lanes between their jobs."""
-
-    def hand_over(self, context: Any, lane: int) -> Any:
-        """Remove and return the state of a lane; None if this worker does not have it."""
-
-    def take_over(self, context: Any, lane: int, state: Any) -> None:
-        """Store the state of a lane that was removed from another worker."""
-
-
 @runtime_checkable
 class AwaitingWorker(TaskWorker, Protocol):
     """A worker whose jobs may await something outside of their process, several at a time."""
@@ -190,10 +180,15 @@ class Executor(Protocol):
         """
 
     def add_context(self, key: int, context: Any) -> None:
-        """Add a context, whose tasks can be submitted from then on. Its first task prepares a worker."""
+        """Add a context, whose tasks can be submitted from then on. Its first task prepares a worker.
+
+        Subclasses that run one search at a time cannot; nor have they any to forget.
+        """
+        raise RuntimeError(f"{self.name}: one search at a time")
 
     def forget_context(self, key: int) -> None:
         """Remove a context; workers drop what they keep for it."""
+        raise RuntimeError(f"{self.name}: one search at a time")
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Queue these tasks."""

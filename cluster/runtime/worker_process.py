@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import games
 import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.tasks import OPENED, AwaitingWorker, Event, JobDone, JobFailed, LaneWorker, TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, Event, JobDone, JobFailed, TaskWorker
 from cluster.system.processes import give_way
 
 
@@ -146,12 +146,13 @@ class ContextWorkers:
 
     def hand_over(self, key: int, lane: int) -> Any:
         """Remove and return the state of a lane; None if this process does not have it."""
-        worker = self._workers.get(key)
-        return None if worker is None else cast("LaneWorker", worker).hand_over(self._contexts[key], lane)
+        worker: Any = self._workers.get(key)
+        return None if worker is None else worker.hand_over(self._contexts[key], lane)
 
     def take_over(self, key: int, lane: int, state: Any) -> None:
         """Store the state of a lane that was removed from another process."""
-        cast("LaneWorker", self._worker(key)).take_over(self._contexts[key], lane, state)
+        worker: Any = self._worker(key)
+        worker.take_over(self._contexts[key], lane, state)
 
     def _worker(self, key: int) -> TaskWorker:
         worker = self._workers.get(key)

@@ -23,13 +23,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.lab.predict.costs import Costs
-from cluster.lab.predict.steps import Ran, Rows, time_steps, timed_run
+from cluster.lab.predict.steps import Ran, time_steps, timed_run
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.runtime.queue import BundlesAhead
 from cluster.runtime.session import task_of
@@ -52,12 +51,14 @@ MOST_JOBS = 10_000
 """Most jobs of each search that measures costs: short ones cost some 0.3 ms each, whatever they contain."""
 LANES = 2
 """Lanes of searches that measure costs; with so few, jobs can have their full size."""
-LITTLE = Rows(4_096, 2_048)
+SNAPSHOT_ROWS, INCREMENT_ROWS = 4_096, 2_048
 """Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
 CALLS = ("turn_s", "send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s", "latency_s")
 """The fields of `Costs` for calls."""
+STEPS = ("simulation_s", "job_spread", "make_s", "plan_s", "absorb_s", "round_s")
+"""The fields of `Costs` for steps that depend on the tree."""
 CALL_GAME = "tictactoe"
 PINGS = 200
 """Number of calls that measure the latency."""
@@ -71,15 +72,13 @@ _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
 )
 """A search with one call at a time and almost no work."""
+_STREAM = replace(_PING, lanes=2, simulations=1000)
+"""A search with tiny jobs, two calls at a time on one worker."""
+_CROWD = replace(_PING, lanes=TINY_JOBS, simulations=TINY_JOBS * PINGS)
+"""A search with tiny jobs, many in each bundle."""
 _BURST = replace(_PING, lanes=BURST, simulations=8 * BURST)
 WAITS_BELOW = 0.5
 """Largest CPU time / time of a job that counts as waiting."""
-STREAM = SearchRequest(
-    game="tictactoe", strategy="leaf", lanes=2, simulations=1000, batch=1, playouts_per_leaf=1
-)
-"""A search with tiny jobs, two calls at a time on one worker."""
-CROWD = replace(STREAM, lanes=64, simulations=12_800)
-"""A search with tiny jobs, many in each bundle."""
 JOBS_EACH = 4
 """Jobs in flight per worker, as in throughput/speedup.py."""
 CROWD_S = 3.0
@@ -151,8 +150,7 @@ def _measure(
     if not waits(costs):
         return costs
     report(f"{name}: calls of many that wait")
-    run = partial(timed_run, executor=executor)
-    costs = waiting_costs(costs, ran, run, time_steps(STREAM))
+    costs = _time_calls_of_waiting(costs, ran, executor)
     executor.use(MAX_LANES)
     workers = executor.num_workers
     if workers <= 2 * costs.cores:
@@ -160,7 +158,7 @@ def _measure(
     report(f"{name}: {counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
     crowd = crowd_request(small, costs, workers)
     # The first run is for warming up: its processes have just been started.
-    factors = [together(costs, run(crowd, workers=workers)) for _ in range(1 + REPEATS)]
+    factors = [together(costs, timed_run(crowd, executor, workers)) for _ in range(1 + REPEATS)]
     return replace(costs, together=min(factors[1:]))
 
 
@@ -175,26 +173,18 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
         part = round(CALIBRATION_S / costs.simulation_s)
         request = replace(request, simulations=min(request.simulations or part, max(part, 2 * request.lanes)))
     found = time_steps(request)
-    costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
     crowding = costs.crowded_simulation_s / costs.simulation_s
-    return replace(
-        costs,
-        simulation_s=found.simulation_s,
-        crowded_simulation_s=found.simulation_s * crowding,
-        job_spread=found.job_spread,
-        make_s=found.make_s,
-        plan_s=found.plan_s,
-        absorb_s=found.absorb_s,
-        round_s=found.round_s,
-    )
+    costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
+    costs = replace(costs, **{name: getattr(found, name) for name in STEPS})
+    return replace(costs, crowded_simulation_s=found.simulation_s * crowding)
 
 
 def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
     """The costs (of this request), completed by the costs of a row and of a byte of its messages."""
-    rows = time_steps(request, Rows(increments=LITTLE.increments))
-    bytes_ = Rows(snapshot=LITTLE.snapshot)
+    rows = time_steps(request, increment_rows=INCREMENT_ROWS)
     calls = {name: getattr(costs, name) for name in CALLS}
-    less = _time_snapshots(request, executor, replace(time_steps(request, bytes_), **calls), bytes_)
+    less = replace(time_steps(request, snapshot_rows=SNAPSHOT_ROWS), **calls)
+    less = _time_snapshots(request, executor, less, snapshot_rows=SNAPSHOT_ROWS)
     return replace(
         costs,
         row_s=slope(costs, rows, "absorb_s", "increment_rows"),
@@ -228,19 +218,18 @@ def _crowding(request: SearchRequest, cores: int) -> float:
     return max(1.0, cores * alone / together)
 
 
-def _time_snapshots(
-    request: SearchRequest, executor: RayExecutor, costs: Costs, rows: Rows | None = None
-) -> Costs:
+def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs, **limits: int) -> Costs:
     """The costs of a round beyond its calls: publishing and fetching a snapshot."""
-    ran = timed_run(request, executor, rows=rows)
+    ran = timed_run(request, executor, **limits)
+    rounds = ran.jobs // request.lanes
     call_s = costs.turn_s + costs.send_s + costs.receive_s
     round_s = costs.plan_s + costs.round_s
-    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * round_s + ran.calls * call_s
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + rounds * round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s
     # At the end of a round the worker waits for the last result to arrive and be merged, and for a call.
-    publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
+    publish_s = max(0.0, ran.thread_s - known_s) / rounds
     waits_s = costs.latency_s + costs.absorb_s + round_s + publish_s + call_s
-    return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
+    return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / rounds - waits_s))
 
 
 def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
@@ -251,7 +240,7 @@ def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
     timed_run(replace(request, simulations=max(request.lanes, (request.simulations or 1) // 8)), executor)
     ran = timed_run(request, executor)
     ping = timed_run(_PING, executor)
-    crowd = timed_run(replace(_PING, lanes=TINY_JOBS, simulations=TINY_JOBS * PINGS), executor)
+    crowd = timed_run(_CROWD, executor)
     own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
     call_s = max(0.0, own_s) / ran.calls
     send_s, receive_s = _time_burst(executor)
@@ -304,13 +293,11 @@ def waits(costs: Costs) -> bool:
     return costs.job_cpu_share < WAITS_BELOW
 
 
-def waiting_costs(costs: Costs, ran: Ran, run: Callable[[SearchRequest], Ran], steps: Costs) -> Costs:
-    """The costs with those of calls taken from ``ran``, a run of the search on one worker.
-
-    ``run`` runs a further search on that worker; ``steps``: costs of the coordinator in such searches.
-    """
-    run(replace(STREAM, simulations=100))
-    stream, crowd = run(STREAM), run(CROWD)
+def _time_calls_of_waiting(costs: Costs, ran: Ran, executor: RayExecutor) -> Costs:
+    """The costs with those of calls to workers that wait; ``ran``: a run of the search on one worker."""
+    steps = time_steps(_STREAM)
+    # A first search for warming up.
+    _, stream, crowd = (timed_run(each, executor) for each in (_PING, _STREAM, _CROWD))
     own_s = steps.make_s + steps.absorb_s
     call_s = max(0.0, stream.thread_s - stream.jobs * own_s) / stream.calls
     turn_s = max(0.0, call_s - costs.send_s - costs.receive_s)

@@ -85,8 +85,8 @@ class Prediction:
     others: float | None = None
     """Share of other programs in the time of all cores during measurements; None if nothing was measured, or
     if it is unknown."""
-    costs_read: bool = False
-    """Whether the costs are from a file, possibly of another machine."""
+    measured_on: str = ""
+    """The machine and the day of the measurements, or that costs are from a file."""
 
     @property
     def warning(self) -> str | None:
@@ -102,7 +102,7 @@ class Prediction:
             "measured": [asdict(row) for row in self.checks],
             "others": self.others,
             "trusted": self.warning is None,
-            "measured_on": COSTS_READ if self.costs_read else provenance(),
+            "measured_on": self.measured_on,
         }
 
 
@@ -179,7 +179,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             numbers = ", ".join(map(str, left_out))
             report(f"{strategy}: no time for {numbers} workers; more with --seconds or --workers")
         rows += sorted(found, key=lambda row: plan.workers.index(row.workers))
-    return Prediction(costs, rows, changes, checks, others, plan.costs_file is not None)
+    measured_on = provenance() if plan.costs_file is None else COSTS_READ
+    return Prediction(costs, rows, changes, checks, others, measured_on)
 
 
 def _ends_first(workers: Sequence[int]) -> list[int]:
@@ -314,25 +315,12 @@ def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path
         values = asdict(row)
         spent = values.pop("spent")
         records.append(values | spent)
-    where = COSTS_READ if found.costs_read else None
-    warnings = [found.warning] if found.warning else []
-    draw = partial(_plot, found.rows, found.checks, where=where, warnings=warnings)
-    return write_files(folder, "predict", found.to_json(), records, draw, picture)
+    return write_files(folder, "predict", found.to_json(), records, partial(_plot, found), picture)
 
 
-def _plot(
-    rows: Sequence[Predicted],
-    checks: Sequence[Check],
-    path: Path,
-    where: str | None = None,
-    warnings: Sequence[str] = (),
-) -> None:
-    """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is.
-
-    ``where``: the origin of the costs; None: measured on this machine. ``warnings``: reasons to doubt the
-    figures.
-    """
-    figure = new_figure(8.0, 8.5)
+def _plot(found: Prediction, path: Path) -> None:
+    """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is."""
+    rows, figure = found.rows, new_figure(8.0, 8.5)
     rates, load = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for strategy in dict.fromkeys(row.strategy for row in rows):
         mine = [row for row in rows if row.strategy == strategy]
@@ -350,7 +338,7 @@ def _plot(
             **style,
         )
         load.plot(workers, [100 * row.coordinator_busy for row in mine], "--", markersize=4, **style)
-        _runs(rates, [each for each in checks if each.strategy == strategy], colour)
+        _runs(rates, [each for each in found.checks if each.strategy == strategy], colour)
     first = rows[0]
     dress(rates, "", "simulations per second")
     rates.set_yscale("log")
@@ -365,9 +353,9 @@ def _plot(
         f"Simulations per second of a {game_name(first.game)} search on {numbers}, predicted",
         f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
         "simulated with measured costs",
-        where,
+        found.measured_on,
         columns=3,
-        warnings=warnings,
+        warnings=[found.warning] if found.warning else [],
     )
 
 

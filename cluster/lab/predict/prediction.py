@@ -6,38 +6,25 @@ Only time matters there: the costs of the omitted work are added to the virtual 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 import games
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
-from cluster.runtime.session import Session
+from cluster.runtime.session import session_on
 from cluster.runtime.tasks import Executor
 from games.errors import counted
-from search.coordinator import Coordinator
-from search.job import Context, Job, JobResult, LeafJob
+from search.job import Context, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search, open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
-from search.result import SearchResult
-from search.strategies import (
-    STRATEGY_CLASSES,
-    LeafStrategy,
-    RootStrategy,
-    Setup,
-    Strategy,
-    TreeStrategy,
-    plan_search,
-)
+from search.strategies import STRATEGY_CLASSES, Setup, plan_search
 from search.tree.arena import TreeLayout
-from search.tree.merge import Statistics, lone_root
+from search.tree.merge import lone_root
 
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
@@ -87,7 +74,7 @@ def predict(
     """
     costs = for_request(costs, request)
     part = _part(request, faults)
-    alone = _simulate_on(costs.cores, part, costs, 1, faults)
+    alone = _simulate(part, costs, 1, faults)
     for n in workers:
         found = alone if n == 1 else _simulate(part, costs, n, faults)
         speedup = found.simulations_per_s / alone.simulations_per_s
@@ -132,21 +119,19 @@ def for_request(costs: Costs, request: SearchRequest) -> Costs:
     return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
 
 
-def _simulate(request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None) -> Predicted:
-    """Simulate a search: on the measured machine, if that many busy workers fit on it."""
-    cores = costs.cores if workers * costs.job_cpu_share <= costs.cores else None
-    return _simulate_on(cores, request, costs, workers, faults)
-
-
-def _simulate_on(
-    cores: int | None, request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None = None
+def _simulate(
+    request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None = None, here: bool = False
 ) -> Predicted:
-    """Simulate a search; its rate is not rounded, and beside itself its speedup is 1."""
+    """Simulate a search: on the measured machine, if that many busy workers fit on it, or ``here``.
+
+    Its rate is not rounded, and beside itself its speedup is 1.
+    """
+    cores = costs.cores if here or workers * costs.job_cpu_share <= costs.cores else None
     search = open_null(request)
     executor = SimulatedExecutor(
         workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
     )
-    result = _run(search, executor, workers, executor.clock)
+    result = session_on(executor, search, workers, executor.clock).run()
     per_s, one_per_s = result.simulations / result.elapsed_s, 1.0 / executor.simulation_s
     return Predicted(
         game=result.game,
@@ -163,12 +148,6 @@ def _simulate_on(
         jobs_retried=result.jobs_retried,
         spent=executor.time.shares(workers * result.elapsed_s),
     )
-
-
-def _run(search: Search, executor: Executor, workers: int, clock: Callable[[], float]) -> SearchResult:
-    executor.use(workers)
-    executor.open(search.context)
-    return Session(Coordinator(search, workers, clock), executor, clock).run()
 
 
 def saturation(rows: Sequence[Predicted]) -> int | None:
@@ -203,10 +182,10 @@ def check(
     """Run the request on each number of workers, and compare it to its prediction."""
     rows = []
     for n in workers:
-        results = [_run(open_search(request), executor, n, time.monotonic) for _ in range(repeats)]
+        results = [session_on(executor, open_search(request), n).run() for _ in range(repeats)]
         rates = sorted(result.simulations / result.elapsed_s for result in results)
         measured = median(rates)
-        simulated = _simulate_on(costs.cores, request, costs, n)
+        simulated = _simulate(request, costs, n, here=True)
         predicted = round(simulated.simulations_per_s, 1)
         error = predicted / measured - 1
         rows.append(
@@ -247,8 +226,10 @@ def try_changes(
     """Simulate changes on the row's number of workers: lanes, longer jobs; best first."""
     found = []
     for what, changed in _changes(request):
-        changed_costs = for_request(_scaled(costs, _leaves(changed) / _leaves(request)), changed)
-        simulated = _simulate(_part(changed, faults), changed_costs, row.workers, faults)
+        # The coordinator selects and merges leaf by leaf.
+        more = _leaves(changed) / _leaves(request)
+        scaled = replace(costs, make_s=costs.make_s * more, absorb_s=costs.absorb_s * more)
+        simulated = _simulate(_part(changed, faults), for_request(scaled, changed), row.workers, faults)
         rate = round(simulated.simulations_per_s, 1)
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
@@ -262,11 +243,6 @@ def _leaves(request: SearchRequest) -> float:
         return 1.0
     plan = plan_search(request, games.load(request.game))
     return max(1.0, plan.size(0) / plan.playouts_per_leaf)
-
-
-def _scaled(costs: Costs, leaves: float) -> Costs:
-    """The costs for jobs with ``leaves`` times as many leaves, which the coordinator selects and merges."""
-    return replace(costs, make_s=costs.make_s * leaves, absorb_s=costs.absorb_s * leaves)
 
 
 def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
@@ -305,17 +281,16 @@ class NullWorker:
         """Nothing is needed."""
 
     def run(self, context: Any, job: Any) -> JobResult:
-        return JobResult(
-            index=job.index,
-            simulations=job.simulations,
-            added=self._nothing,
-            sums=None,
-            playouts=job.simulations,
-            tree_nodes=0,
-            tree_bytes=0,
-            tree_full=False,
-            duration_s=0.0,
-        )
+        done = job.simulations
+        return JobResult(job.index, done, added=self._nothing, playouts=done)
+
+
+@dataclass(frozen=True)
+class _NullJob:
+    """A job of strategy leaf without leaves."""
+
+    index: int
+    simulations: int
 
 
 def open_null(request: SearchRequest) -> Search:
@@ -329,37 +304,11 @@ def open_null(request: SearchRequest) -> Search:
     context = Context("null", request, game.spec, None, root_state, hidden, 1.0, 4, 2)
     engine = engine_of(game)
     setup = Setup(context, engine, params_of(context), plan, engine.new_tree(2), mover=0, num_legal=1)
-    return Search(request, game, root_state, context, plan, _CLASSES[request.strategy](setup))
-
-
-class _NullRoot(RootStrategy):
-    def _merge(self, added: Statistics) -> None:
-        """Nothing has been added."""
-
-
-class _NullTree(TreeStrategy):
-    def _merge(self, added: Statistics) -> None:
-        """Nothing has been added."""
-
-
-@dataclass(frozen=True, eq=False)
-class _NullLeafJob(LeafJob):
-    size: int = 0
-
-    @property
-    def simulations(self) -> int:
-        return self.size
-
-
-class _NullLeaf(LeafStrategy):
-    def _make_job(self, simulations: int) -> Job:
-        none = np.zeros(0, dtype=np.int32)
-        return _NullLeafJob(
-            self.issued, none.astype(np.uint16), none, none, none.astype(np.uint64), simulations
-        )
-
-    def _absorb(self, job: Job, result: JobResult) -> None:
-        """Ignore the result: it has no statistics."""
-
-
-_CLASSES: dict[str, type[Strategy]] = {"root": _NullRoot, "tree": _NullTree, "leaf": _NullLeaf}
+    kind = STRATEGY_CLASSES[request.strategy]
+    strategy: Any = kind(setup)
+    # The strategy decides which jobs come when; nothing is selected for them, and nothing comes of them.
+    strategy._merge = lambda added: None
+    if kind.by_leaves:
+        strategy._make_job = lambda simulations: _NullJob(strategy.issued, simulations)
+        strategy._absorb = lambda job, result: None
+    return Search(request, game, root_state, context, plan, strategy)

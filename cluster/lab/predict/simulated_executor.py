@@ -20,7 +20,7 @@ from typing import Any
 
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.runtime.queue import BUNDLE_S, IN_FLIGHT, BundlesAhead, TaskQueue
-from cluster.runtime.tasks import Event, JobDone, JobLost, Task, TaskWorker
+from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 
 WORKING, CALLS, OTHERS, TRAVEL = "simulations", "calls on workers", "others' jobs", "travel"
@@ -115,7 +115,7 @@ class _Answer:
     lost: bool = field(compare=False)
 
 
-class SimulatedExecutor:
+class SimulatedExecutor(Executor):
     """An executor with simulated workers. Its session must use `clock`."""
 
     name, threads_here = "simulated", 0
@@ -207,13 +207,6 @@ class SimulatedExecutor:
     def open(self, context: Any) -> None:
         self._context = context
         self._worker.prepare(context)
-
-    def add_context(self, key: int, context: Any) -> None:
-        """Not possible: costs are those of one search."""
-        raise NotImplementedError
-
-    def forget_context(self, key: int) -> None:
-        """Changes nothing: there is one context."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)

@@ -13,18 +13,18 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import signal
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session
+from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
@@ -38,6 +38,9 @@ RECORDED_BYTES = 128 * 2**20
 """Largest size in bytes of recorded jobs; they are repeated to fill the measurement."""
 JOINED = 64
 """Number of jobs that are joined to one where jobs run by stretches."""
+Work = Callable[[int, int, int], tuple[int, float, float]]
+"""Does a share of the work, given its number, the number of shares, and its simulations; returns simulations,
+start and end (by the machine's monotonic clock)."""
 START_S = 120.0
 """Time limit in seconds for the start of a process, with one process per worker starting at once."""
 
@@ -81,26 +84,26 @@ class Ceiling:
         The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
         """
         self._simulations = request.simulations or 0
-        work: SearchRequest | tuple[Context, list[Job]] = request
+        work: Work = partial(_search_alone, request)
         if STRATEGY_CLASSES[request.strategy].sends_jobs:
-            work = _record(request, executor or InlineExecutor())
+            work = partial(_run_share, *_record(request, executor or InlineExecutor()))
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
-        with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
-            pickle.dump(work, file, protocol=pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            for _ in range(processes):
-                ours, theirs = spawn.Pipe()
-                process = spawn.Process(target=_serve, args=(file.name, theirs), daemon=True)
-                process.start()
-                theirs.close()
-                self._pipes.append(ours)
-                self.processes.append(process)
-            for pipe in self._pipes:
-                if not pipe.poll(START_S):
-                    raise ConnectionError("a process that measures the ceiling did not start")
-                pipe.recv()
+        for _ in range(processes):
+            ours, theirs = spawn.Pipe()
+            process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()
+            self._pipes.append(ours)
+            self.processes.append(process)
+        packed = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
+        for pipe in self._pipes:
+            pipe.send_bytes(packed)
+        for pipe in self._pipes:
+            if not pipe.poll(START_S):
+                raise ConnectionError("a process that measures the ceiling did not start")
+            pipe.recv()
 
     def measure(self, workers: int) -> float:
         """Simulations/s of ``workers`` processes together, each with an equal share of the work."""
@@ -146,44 +149,34 @@ def _joined(jobs: Sequence[Job]) -> list[Job]:
     return joined
 
 
-def _serve(path: str, pipe: Connection) -> None:
-    """Main function of a process: load the work, then do a share of it for each message."""
+def _serve(pipe: Connection) -> None:
+    """Main function of a process: get the work, then do a share of it for each message."""
     # Ctrl-C reaches this process too; the one that started it closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    work: SearchRequest | tuple[Context, list[Job]] = pickle.loads(Path(path).read_bytes())
-    worker = Worker()
-    if isinstance(work, SearchRequest):
-        _search_alone(work, 1)
-    else:
-        worker.prepare(work[0])
+    work: Work = pickle.loads(pipe.recv_bytes())
+    # Compiles the kernels, or loads them.
+    work(0, 1, 1)
     pipe.send("ready")
-    while True:
-        try:
-            share, shares, simulations = pipe.recv()
-        except EOFError:
-            return
-        if isinstance(work, SearchRequest):
-            pipe.send(_search_alone(work, simulations))
-        else:
-            context, jobs = work
-            pipe.send(_run_share(worker, context, jobs, share, shares, simulations))
+    with suppress(EOFError):
+        while True:
+            pipe.send(work(*pipe.recv()))
 
 
-def _search_alone(request: SearchRequest, simulations: int) -> tuple[int, float, float]:
-    """Search in this thread; returns as `_run_share`."""
-    search = open_search(replace(request, simulations=simulations))
-    executor = InlineExecutor()
-    executor.open(search.context)
-    session = Session(Coordinator(search, 1), executor)
+def _search_alone(
+    request: SearchRequest, share: int, shares: int, simulations: int
+) -> tuple[int, float, float]:
+    """Search in this thread."""
+    session = session_on(InlineExecutor(), open_search(replace(request, simulations=simulations)))
     start = time.monotonic()
     done = session.run().simulations
     return done, start, time.monotonic()
 
 
 def _run_share(
-    worker: Worker, context: Context, jobs: list[Job], share: int, shares: int, simulations: int
+    context: Context, jobs: list[Job], share: int, shares: int, simulations: int
 ) -> tuple[int, float, float]:
-    """Run a share of the jobs; returns simulations, start and end (by the machine's monotonic clock)."""
+    """Run a share of the jobs."""
+    worker = Worker()
     # The pieces of a lane go to one process; other jobs are dealt in turn.
     mine = [job for job in jobs if (job.lane if isinstance(job, GrowJob) else job.index) % shares == share]
     done = 0

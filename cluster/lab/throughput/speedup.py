@@ -14,10 +14,9 @@ from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.machine import warn_of_ceiling, warn_of_others
-from cluster.runtime.session import Session
+from cluster.runtime.session import Session, session_on
 from cluster.system.terminal import in_minutes, span
 from games.errors import counted, in_words
-from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
 
@@ -145,10 +144,7 @@ class OwnWorkers(Runner):
     def search(self, request: SearchRequest, workers: int) -> Sample:
         executor = self._executor
         losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
-        search = open_search(request)
-        executor.use(workers)
-        executor.open(search.context)
-        session = Session(Coordinator(search, workers), executor)
+        session = session_on(executor, open_search(request), workers)
         self._watch(session)
         result = session.run()
         spent = losses.shares() if self._address is None else {}

@@ -16,6 +16,7 @@ from cluster.executors.handover import THREADS_PAY_S
 from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.tasks import JobDone, Task
 from games.errors import InvalidInput
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.problems import WALK
@@ -52,7 +53,7 @@ def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
                 executor.use(3)
 
 
-KEY = 7
+CONTEXT = open_search(SearchRequest("tictactoe", simulations=1)).context
 
 
 class Meeting:
@@ -71,7 +72,7 @@ class Meeting:
 
 
 def tasks(*jobs: str) -> list[Task]:
-    return [Task(index, job, work=1, context=KEY) for index, job in enumerate(jobs)]
+    return [Task(index, job, work=1) for index, job in enumerate(jobs)]
 
 
 def events(executor: ThreadsExecutor, number: int) -> list[Any]:
@@ -81,30 +82,30 @@ def events(executor: ThreadsExecutor, number: int) -> list[Any]:
     return found
 
 
+@compiled_only
 def test_tasks_run_side_by_side() -> None:
     with threads(2, Meeting) as executor:
-        executor.open(None)
-        executor.add_context(KEY, "a context")
+        executor.open(CONTEXT)
         executor.submit(tasks("a", "b", "c", "d"))
         done = events(executor, 4)
         assert sorted(each.result for each in done) == ["a", "b", "c", "d"]
         assert [status.jobs_done for status in executor.workers] == [2, 2]
 
 
+@compiled_only
 def test_a_task_that_raises_is_an_event_and_its_thread_goes_on() -> None:
     with threads(2, Meeting) as executor:
-        executor.open(None)
-        executor.add_context(KEY, "a context")
+        executor.open(CONTEXT)
         executor.submit(tasks("fails", "fails", "fails", "a", "b"))
         found = events(executor, 5)
         failures = [each for each in found if not isinstance(each, JobDone)]
         assert [each.error for each in failures] == ["ValueError: the job says so"] * 3
 
 
+@compiled_only
 def test_what_is_dropped_gives_no_events() -> None:
     with threads(2, Meeting) as executor:
-        executor.open(None)
-        executor.add_context(KEY, "a context")
+        executor.open(CONTEXT)
         executor.submit(tasks("a", "b", "c", "d"))
         executor.drop()
         assert executor.wait(0.0) == []

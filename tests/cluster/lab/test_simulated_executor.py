@@ -20,9 +20,8 @@ from cluster.lab.predict.prediction import (
     try_changes,
 )
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
-from cluster.runtime.session import Session
+from cluster.runtime.session import session_on
 from games.errors import InvalidInput
-from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -52,9 +51,7 @@ def run(
     search = open_null(request) if null else open_search(request)
     worker = NullWorker() if null else Worker()
     executor = SimulatedExecutor(workers, costs, worker, faults=faults, shared_cores=cores, seed=5)
-    executor.open(search.context)
-    session = Session(Coordinator(search, workers, executor.clock), executor, executor.clock)
-    return session.run(), executor
+    return session_on(executor, search, workers, executor.clock).run(), executor
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
@@ -191,8 +188,9 @@ def _printed(shown: list[Table]) -> str:
 
 
 def test_costs_are_read_as_they_were_written() -> None:
-    assert Costs.from_json(asdict(FREE)) == FREE
-    with pytest.raises(InvalidInput, match="send_s"):
-        Costs.from_json({**asdict(FREE), "send_s": -1.0})
-    with pytest.raises(InvalidInput, match="costs"):
-        Costs.from_json({"send_s": 1.0})
+    whole = asdict(FREE)
+    assert Costs.from_json(whole) == FREE
+    no_link = whole | {"link_bytes_per_s": 0.0}
+    for field, wrong in (("send_s", whole | {"send_s": -1.0}), ("costs", {"a": 1}), ("link", no_link)):
+        with pytest.raises(InvalidInput, match=field):
+            Costs.from_json(wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 import games
 from cluster.lab.predict import steps
 from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slope
-from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.costs import Costs, FaultModel, write_costs
 from cluster.lab.predict.launch import PredictionPlan, run_prediction
 from cluster.lab.predict.prediction import Predicted, for_request, predict
 from cluster.lab.predict.simulated_executor import (
@@ -27,7 +26,6 @@ from cluster.lab.predict.simulated_executor import (
     WORKING,
     WorkerTime,
 )
-from games.errors import InvalidInput
 from search.job import Portions
 from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
@@ -109,13 +107,19 @@ def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() ->
     assert time.spent == pytest.approx(dict.fromkeys(PARTS, 0.0) | {OTHERS: 0.4, MERGING: 0.1, SENDING: 0.25})
 
 
+def planned(
+    folder: Path, request: SearchRequest, workers: list[int], costs: dict[str, Costs]
+) -> PredictionPlan:
+    write_costs(costs, folder / "costs.json")
+    return PredictionPlan(request, [*costs], workers, [], 1, FaultModel(), folder / "costs.json", None)
+
+
 @pytest.mark.slow
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     """A game with few leaves in a job has no more jobs than others."""
-    costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"leaf": asdict(replace(FREE, simulation_s=0.02, job_cpu_share=0.01))}))
     request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
-    plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, FaultModel(), costs, None)
+    costs = {"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01)}
+    plan = planned(tmp_path, request, [1, 256], costs)
     found = run_prediction(plan, lambda line: None).rows
     searched = replace(request, strategy="leaf", simulations=found[0].simulations)
     assert plan_search(searched, games.load(request.game)).jobs == 256 * MIN_ROUNDS
@@ -135,10 +139,7 @@ def test_costs_of_the_shortest_jobs_are_measured_with_some_thousands_of_them() -
 
 @pytest.mark.slow
 def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
-    costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"tree": asdict(FREE)}))
-    request = SearchRequest(game="gomoku", lanes=FEW_LANES)
-    plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, FaultModel(), costs, None)
+    plan = planned(tmp_path, SearchRequest("gomoku", lanes=FEW_LANES), [FEW_LANES], {"tree": FREE})
     (row,) = run_prediction(plan, lambda line: None).rows
     expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
     assert row.simulations == expected
@@ -204,11 +205,6 @@ def test_what_a_row_costs_is_not_taken_from_chance(rows: float, absorb_s: float,
     assert slope(FREE, FREE, "absorb_s", "increment_rows") == 0.0
 
 
-def test_costs_have_a_link() -> None:
-    with pytest.raises(InvalidInput, match="link_bytes_per_s"):
-        Costs.from_json(asdict(FREE) | {"link_bytes_per_s": 0.0})
-
-
 def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
     request = SearchRequest(
         game="tictactoe", strategy="tree", lanes=1024, rounds=32, simulations=1024 * 32 * 8_000_000
@@ -239,10 +235,8 @@ def test_snapshots_travel_from_machine_to_machine() -> None:
 
 
 def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_path: Path) -> None:
-    costs = tmp_path / "costs.json"
-    costs.write_text(json.dumps({"root": asdict(FREE)}))
     request = SearchRequest(game="gomoku", lanes=16, simulations=16_000)
-    plan = PredictionPlan(request, ["root"], [1, 2, 4, 8, 16], [], 1, FaultModel(), costs, None, 1e-9)
+    plan = replace(planned(tmp_path, request, [1, 2, 4, 8, 16], {"root": FREE}), seconds=1e-9)
     lines: list[str] = []
     assert [row.workers for row in run_prediction(plan, lines.append).rows] == [1, 16]
     assert lines[-1] == "root: no time for 2, 4, 8 workers; more with --seconds or --workers"

@@ -14,8 +14,7 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.front_door.options import request_of
-from cluster.planning.episodes import PlanContext, PlanWorker
-from cluster.planning.plan import PlanRequest, make_plan
+from cluster.planning.plan import PlanContext, PlanRequest, PlanWorker, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import worker_of_units
