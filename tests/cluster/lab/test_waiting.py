@@ -125,7 +125,6 @@ def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:
         busy_s=1.0,
         worker_cpu_s=1.5 * 1.63 - 0.5,
         jobs=1000,
-        rounds=0,
         calls=400,
     )
     assert together(costs, ran) == pytest.approx(1.5)
