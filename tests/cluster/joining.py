@@ -109,6 +109,9 @@ class Machines:
             seen.ready_s = time.monotonic()
         if not seen.first_job_s and len(workers) > 1 and workers[1].jobs_done:
             seen.first_job_s = time.monotonic()
+        if self.machine is not None and not seen.first_job_s:
+            # Beside other programs its worker may be long in starting, and the search be over before.
+            time.sleep(3 * JOB_S)
         if seen.first_job_s and share > 0.6 and not seen.left_s and self.machine is not None:
             self._leave(self.machine)
 

@@ -24,9 +24,10 @@ from search.strategies.subtree import GrowingTree, SubtreeStrategy, new_jobs
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster.command import Here
 from tests.cluster.searches import compiled_only, search_on
-from tests.search.common import nodes_of
+from tests.games.common import best_value
+from tests.search.common import nodes_of, position
 from tests.search.naive import Node
-from tests.search.test_solver import check_proofs, played, value
+from tests.search.test_solver import GAME, check_proofs
 
 pytestmark = compiled_only
 GAMES = ("gomoku:size=9", "connect_four", "morris:variant=six", "tictactoe", "thud")
@@ -114,11 +115,12 @@ def test_what_is_proven_is_right_and_ends_the_search(line: str) -> None:
         result, coordinator = searched(executor, asked)
         again, _ = searched(executor, asked)
     root = nodes_of(coordinator.search.strategy.tree)
-    assert check_proofs(root, played(line)) > 50
+    assert check_proofs(root, position(GAME, line)) > 50
     assert root.proof != UNPROVEN
     assert result.stopped_by == "proven"
     assert result.simulations == root.visits < 600_000
-    assert result.value == pytest.approx(value(played(line)) * (-1) ** len(line.split()))
+    value = best_value(GAME, position(GAME, line), {})
+    assert result.value == pytest.approx(value * (-1) ** len(line.split()))
     assert again.digest == result.digest
 
 
