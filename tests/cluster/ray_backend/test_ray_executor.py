@@ -185,8 +185,8 @@ def test_what_a_stopped_worker_has_of_one_search_does_not_count_in_the_next(
 ) -> None:
     ray_executor.use(2)
     stop = Signalled(signal.SIGSTOP, 0)
-    search_on(ray_executor, request_for("leaf", simulations=6_000_000), Once(0.1, stop))
-    request = replace(request_for("leaf", simulations=3_000_000), seed=12)
+    search_on(ray_executor, request_for("leaf", simulations=2_000_000), Once(0.1, stop))
+    request = replace(request_for("leaf", simulations=1_000_000), seed=12)
 
     def wake(session: Session) -> None:
         with contextlib.suppress(ProcessLookupError):
