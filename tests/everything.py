@@ -26,6 +26,8 @@ from pathlib import Path
 
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run as plain Python as well."""
+TWICE_ALIKE = "tests/games/test_gym.py"
+"""Steps environments, which are plain Python in either run."""
 OTHERS = ("tests", "--ignore=tests/games", "--ignore=tests/search")
 SIDE_BY_SIDE = ("-n", "5", "--dist", "loadfile")
 PATIENCE = ("-o", "timeout=600")
@@ -119,7 +121,8 @@ def main(quick: bool) -> int:
             stack.callback(run.end)
             runs.append(run)
 
-        start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
+        alike = () if quick else (f"--ignore={TWICE_ALIKE}",)
+        start(*KERNELS, *alike, niceness=BACKGROUND, **UNCOMPILED)
         common = ("tictactoe",) if quick else ("tictactoe", "gomoku:size=9")
         subprocess.run([sys.executable, "-c", COMMON, *common], check=False)
         start(*OTHERS, *SIDE_BY_SIDE, **RANK)

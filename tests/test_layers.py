@@ -86,14 +86,14 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.banyan": 202, "cluster": 26},
 )
 TESTS = {
-    "tests": 704,
-    "tests.games": 8_370,
+    "tests": 707,
+    "tests.games": 8_372,
     "tests.search": 7_703,
-    "tests.cluster": 18_255,
+    "tests.cluster": 18_260,
     "tests.deploy": 970,
     "tests.faults": 1_523,
 }
-TOTAL = {"total": 99_913}
+TOTAL = {"total": 99_923}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

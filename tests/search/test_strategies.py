@@ -363,8 +363,8 @@ def test_a_result_out_of_order_is_refused() -> None:
 
 
 SMALL: dict[str, dict[str, Any]] = {
-    # A lane of `root` has 54 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
-    "root": {"strategy": "root", "lanes": 400, "simulations": 400 * 60, "game": "tictactoe"},
+    # A lane of `root` has 218 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
+    "root": {"strategy": "root", "lanes": 100, "simulations": 100 * 240, "game": "tictactoe"},
     "tree": {"strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 40_000, "game": "gomoku:size=5"},
     "leaf": {
         "strategy": "leaf",
@@ -399,7 +399,7 @@ def test_a_full_memory_is_searched_on(small: str) -> None:
 @pytest.mark.parametrize("small", SMALL)
 def test_a_full_memory_may_end_the_search(small: str) -> None:
     # The lanes of `root` are all full only when they have all simulations of a budget.
-    unbounded = {"simulations": None} if small == "root" else {}
+    unbounded: dict[str, Any] = {"simulations": None, "seconds": 3600.0} if small == "root" else {}
     request = SearchRequest(**SMALL[small] | unbounded, memory_mb=1, seed=1, stop_when_full=True)
     result, session = run_search(request)
     assert result.stopped_by == "memory"
