@@ -89,11 +89,11 @@ TESTS = {
     "tests": 707,
     "tests.games": 8_372,
     "tests.search": 7_703,
-    "tests.cluster": 18_260,
+    "tests.cluster": 18_261,
     "tests.deploy": 970,
     "tests.faults": 1_523,
 }
-TOTAL = {"total": 99_923}
+TOTAL = {"total": 99_924}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

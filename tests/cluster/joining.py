@@ -57,10 +57,11 @@ class SleepyWorker(Worker):
 
     def run(self, context: Context, job: Job) -> JobResult:
         time.sleep(JOB_S)
-        lanes = self._runner.lanes if context.search_id == self._search_id else {}
-        if isinstance(job, GrowJob) and len(job.sizes) > 1 and job.lane not in lanes:
-            with self.notes.open("a") as notes:
-                notes.write("again\n")
+        if isinstance(job, GrowJob) and len(job.sizes) > 1:
+            lanes = self._runner.lanes if context.search_id == self._search_id else {}
+            if job.lane not in lanes:
+                with self.notes.open("a") as notes:
+                    notes.write("again\n")
         result = super().run(context, job)
         return replace(result, duration_s=result.duration_s + JOB_S)
 
