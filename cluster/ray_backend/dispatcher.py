@@ -217,7 +217,7 @@ class Dispatcher:
         call = self._call(process, hear, "run_call", packed, *values)
         self.calls += bool(jobs)
         self._slots.running += len(jobs)
-        process.bundles[call] = Bundle(jobs)
+        process.bundles[call] = Bundle(jobs, self._slots.clock())
         self._slots.set_deadline(process)
         if jobs or process.begun:
             slot.work()

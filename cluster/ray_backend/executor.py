@@ -276,7 +276,7 @@ class RayExecutor:
 
     def _start(self, slot: Slot) -> Process:
         actor = self._ray.start(self._resources.actor_options(), self._make_worker, self._standing)
-        process = Process(actor, None, time.monotonic() + READY_S, self._waited_s)
+        process = Process(actor, None, self._crew.clock() + READY_S, self._waited_s, self._crew.clock)
         process.preparing = self.dispatcher.prepare(slot, process)
         return process
 

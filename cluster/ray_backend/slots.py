@@ -22,7 +22,8 @@ class Bundle:
     """The jobs of one call."""
 
     jobs: list[Task]
-    sent_s: float = field(default_factory=time.monotonic)
+    sent_s: float = 0.0
+    """When the call was made, by the clock of `Slots`."""
     deadline_s: float | None = None
     """Time limit by `Process.clock`; set when the bundle becomes the first in its worker's queue."""
 
@@ -38,6 +39,8 @@ class Process:
     """When the process counts as hung if `preparing` has not returned, by `clock`."""
     waited_s: Callable[[Process], float] = lambda process: 0.0
     """Returns the seconds in which a process was ready to run and had no core."""
+    now_s: Callable[[], float] = time.monotonic
+    """The clock of `Slots`."""
     extensions: int = 0
     """How often ``ready_by_s`` was put off, because the machine is crowded."""
     pid: int = 0
@@ -59,7 +62,7 @@ class Process:
     def clock(self) -> float:
         """The time without the seconds in which the process waited for a core: on a busy machine a worker,
         which gives way to other programs, is slow, and does not hang."""
-        return time.monotonic() - self.waited_s(self)
+        return self.now_s() - self.waited_s(self)
 
     @property
     def head(self) -> Bundle | None:
@@ -157,10 +160,12 @@ class Slots:
         start: Callable[[Slot], Process],
         kill: Callable[[Process], None],
         crowded: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
-        all CPUs are in use by others, so that a new process waits for one, or needs long to start."""
-        self.log = WorkerLog()
+        all CPUs are in use by others, so that a new process waits for one, or needs long to start. The
+        processes and their bundles are to go by the same ``clock``."""
+        self.log = WorkerLog(clock)
         """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
         self.all: list[Slot] = []
         self.used = self.all
@@ -173,6 +178,7 @@ class Slots:
         self.running = 0
         """Number of jobs on workers, without replaced workers."""
         self._crowded = crowded
+        self.clock = clock
         self._grow()
         self.retired: list[tuple[Process, float]] = []
         """Replaced processes, each with the time when it is killed."""
@@ -248,7 +254,7 @@ class Slots:
     def to_call(self) -> list[tuple[Slot, Process]]:
         """Processes without a call that need one: those that have begun jobs, for the outcomes, and idle ones
         whose health check is due, because the loss of a process is noticed by calls only."""
-        now = time.monotonic()
+        now = self.clock()
         is_due = now >= self._feel_due_s
         if is_due:
             self._feel_due_s = now + PULSE_S
@@ -289,7 +295,7 @@ class Slots:
         results = [event.result for event in events if isinstance(event, JobDone)]
         if slot.process is not None and slot.process.at_once > 1:
             # Its jobs run side by side, but its calls do not.
-            busy_s = time.monotonic() - bundle.sent_s
+            busy_s = self.clock() - bundle.sent_s
         else:
             busy_s = sum(result.duration_s for result in results)
             if busy_s > 0 and len(results) == len(jobs):
@@ -332,7 +338,7 @@ class Slots:
 
         Visits all workers, so it does so at most once in ``every_s`` seconds.
         """
-        now = time.monotonic()
+        now = self.clock()
         if now < self._check_due_s and every_s > 0:
             return []
         self._check_due_s = now + every_s
@@ -381,8 +387,9 @@ class Slots:
             error = ConnectionError(f"no worker could be kept alive{': ' if reason else ''}{reason}")
             error.add_note("\n".join(map(str, self.log.changes)))
             raise error
-        now = time.monotonic()
-        self._alone_since_s = self._alone_since_s or now
+        now = self.clock()
+        if self._alone_since_s is None:
+            self._alone_since_s = now
         if now > self._alone_since_s + ALONE_S:
             raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
 
