@@ -30,8 +30,6 @@ TWICE_ALIKE = "tests/games/test_gym.py"
 """Steps environments, which are plain Python in either run."""
 OTHERS = ("tests", "--ignore=tests/games", "--ignore=tests/search")
 SIDE_BY_SIDE = ("-n", "5", "--dist", "loadfile")
-PATIENCE = ("-o", "timeout=600")
-"""A test may take longer here than alone, for several processes share the cores."""
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
@@ -59,7 +57,7 @@ class Run:
         """``folder``: for its cache and, with a niceness, for what it prints until it has been waited for."""
         self._failed = folder / "v" / "cache" / "lastfailed"
         self._output = (folder / "output").open("w+") if niceness else None
-        self._command = [sys.executable, "-m", "pytest", *PATIENCE, "-o", f"cache_dir={folder}", *arguments]
+        self._command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={folder}", *arguments]
         self._environment = {**os.environ, **environment}
         self.process = subprocess.Popen(
             ["nice", "-n", str(niceness), *self._command],

@@ -19,6 +19,7 @@ import pytest
 from cluster.cli import run
 from tests.cluster import strangers
 from tests.cluster.strangers import ROOT
+from tests.waiting import PATIENCE_S
 
 BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
 
@@ -32,7 +33,7 @@ def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Exit status, standard output and standard error."""
     with start(*arguments, **environment) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out, err
 
 
@@ -44,7 +45,7 @@ def interrupted(
         assert process.stderr is not None
         assert any(word in line for line in process.stderr), "it has ended before"
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out, err
 
 
@@ -106,5 +107,5 @@ def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tup
                     os.write(ours, typed[0].encode())
                     typed = typed[1:]
         os.close(ours)
-        process.wait(timeout=120)
+        process.wait(timeout=PATIENCE_S)
     return process.returncode, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPILE_S = 120.0
@@ -47,7 +47,9 @@ def need(tool: str) -> str:
 def promtool(*arguments: str, text: str | None = None) -> str:
     """What it says; fails if it finds a fault."""
     command = [need("promtool"), *arguments]
-    checked = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    checked = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     return checked.stdout + checked.stderr
 

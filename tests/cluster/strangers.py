@@ -15,10 +15,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from cluster.system.processes import kill, marked
 from tests.cluster.prometheus import free_port
+from tests.waiting import PATIENCE_S
 
 BIN = Path(sys.executable).parent
 BANYAN = (sys.executable, "-P", "-m", "banyan")
@@ -33,11 +35,22 @@ def clean_environment(home: Path, **settings: str) -> dict[str, str]:
     return {"PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), **settings}
 
 
+class Command(subprocess.Popen[str]):
+    """A command that a test which fails does not wait for."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.kill()
+        super().__exit__(kind, error, trace)
+
+
 def start(
     *arguments: str, cwd: Path, environment: dict[str, str], command: tuple[str, ...] = BANYAN
-) -> subprocess.Popen[str]:
+) -> Command:
     """The command in a process of its own, its output in pipes."""
-    return subprocess.Popen(
+    return Command(
         [*command, *arguments],
         cwd=cwd,
         env=environment,
@@ -60,7 +73,7 @@ class Stranger:
     def banyan(self, *arguments: str, command: tuple[str, ...] = BANYAN) -> tuple[int, str, str]:
         """Exit status, standard output and standard error."""
         with self.start(*arguments, command=command) as process:
-            out, err = process.communicate(timeout=150)
+            out, err = process.communicate(timeout=PATIENCE_S)
             return process.returncode, out, err
 
     def answer(self, *arguments: str) -> Any:
@@ -106,7 +119,7 @@ class PlainCluster:
         self.processes.append(process)
         return process
 
-    def wait_until_up(self, timeout_s: float = 60.0) -> None:
+    def wait_until_up(self, timeout_s: float = PATIENCE_S) -> None:
         """Until the head listens."""
         until_s = time.monotonic() + timeout_s
         while True:
@@ -121,7 +134,7 @@ class PlainCluster:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.processes[number].pid, signal.SIGKILL)
 
-    def end(self, timeout_s: float = 30.0) -> None:
+    def end(self, timeout_s: float = PATIENCE_S) -> None:
         """End them all, and wait until they are gone: some may be about to start others."""
         until_s = time.monotonic() + timeout_s
         while left := marked(f"{MARK}={self._mark}"):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, on_terminal, start
+from tests.waiting import PATIENCE_S
 
 GAME = """
 import os, subprocess, sys, threading, time
@@ -122,7 +123,7 @@ def test_lines_that_a_person_types_can_be_edited() -> None:
 def test_a_closed_file_is_the_null_device(closed: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     words = ["bash", "-c", f'"$@" {closed}', "bash", *BANYAN, *SEARCH, "--checkpoint", str(kept), "--json"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, b"Traceback" in done.stderr, kept.exists()) == (0, False, True)
     if ">&-" not in closed.replace("2>&-", ""):
         json.loads(done.stdout)
@@ -179,7 +180,13 @@ def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_ca
     for executor in ("inline", "ray"):
         command = [*before, sys.executable, "-P", "-m", "banyan", *words, "--executor", executor]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=170, check=False, cwd=tmp_path
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+            cwd=tmp_path,
         )
         assert (done.returncode, done.stderr.count("NUMBA_CACHE_DIR")) == (0, 1), done.stderr
         assert json.loads(done.stdout)["simulations"] == 300

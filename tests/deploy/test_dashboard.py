@@ -25,7 +25,7 @@ from tests.cluster.prometheus import (
     need,
     prometheus,
 )
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def ended(process: subprocess.Popen[str]) -> None:
     """End it, and wait until it has."""
     process.terminate()
     try:
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

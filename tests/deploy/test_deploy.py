@@ -25,7 +25,7 @@ import yaml
 
 from cluster.cli import app
 from tests.cluster.prometheus import DEPLOY, free_port, need
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -247,7 +247,7 @@ def healthcheck(port: int, *arguments: str) -> tuple[int, str]:
         env={"PATH": path, "BANYAN_PORT": str(port)},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
     return ran.returncode, ran.stderr
 
@@ -265,7 +265,7 @@ def test_the_health_check_asks_the_service(service_port: int) -> None:
 def test_compose_is_valid() -> None:
     tool = Path(sys.executable).parent / "check-jsonschema"
     command = [tool, "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yml"]
-    checked = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert checked.returncode == 0, checked.stdout
 
 
@@ -292,13 +292,13 @@ def test_secrets_are_made_once(tmp_path: Path) -> None:
     script = tmp_path / "make-secrets"
     script.write_text((DEPLOY / "make-secrets").read_text())
     for _ in range(2):
-        subprocess.run(["sh", script], check=True, capture_output=True, timeout=20)
+        subprocess.run(["sh", script], check=True, capture_output=True, timeout=PATIENCE_S)
         found = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     assert len(set(found.values())) == 3
     assert all(re.fullmatch("[0-9a-f]{64}", each) for each in found.values())
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     before = found
-    subprocess.run(["sh", script], check=True, capture_output=True, timeout=20)
+    subprocess.run(["sh", script], check=True, capture_output=True, timeout=PATIENCE_S)
     assert before == {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
 
 
@@ -343,7 +343,7 @@ def test_the_launcher_file_is_as_ray_wants_it() -> None:
     config = yaml.safe_load((DEPLOY / "ray" / "cluster.yaml").read_text())
     jsonschema.Draft7Validator(schema).validate(config)
     for command in config["head_start_ray_commands"] + config["worker_start_ray_commands"]:
-        subprocess.run(["bash", "-n", "-c", command], check=True, timeout=20)
+        subprocess.run(["bash", "-n", "-c", command], check=True, timeout=PATIENCE_S)
     assert "--include-dashboard=false" in config["head_start_ray_commands"][-1]
 
 
@@ -352,10 +352,12 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     # The program is not installed here; everything else is looked at.
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("/opt/banyan/bin/banyan", sys.executable))
-    checked = subprocess.run([tool, "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(
+        [tool, "verify", "--man=no", unit], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert (checked.returncode, checked.stderr) == (0, "")
     command = [tool, "security", "--offline=true", "--threshold=20", "--no-pager", unit]
-    checked = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert checked.returncode == 0, checked.stdout[-200:]
 
 
@@ -376,7 +378,7 @@ def test_an_installed_game_is_found_in_a_mounted_folder(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONSAFEPATH": "1", "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert ran.returncode == 0, ran.stderr
     assert "position  .../.../... x" in ran.stdout

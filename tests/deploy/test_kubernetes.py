@@ -18,6 +18,7 @@ from cluster.cli import app
 from tests.cluster.prometheus import DEPLOY, need
 from tests.deploy.kustomize import Resource, build
 from tests.deploy.operator_kinds import KINDS
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,9 @@ def test_kustomize_makes_the_same_of_it() -> None:
     """The few lines of tests/deploy/kustomize.py stand in for kustomize where there is none."""
     kubectl = need("kubectl")
     for folder in TARGETS:
-        out = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, timeout=60)
+        out = subprocess.run(
+            [kubectl, "kustomize", folder], capture_output=True, text=True, timeout=PATIENCE_S
+        )
         assert out.returncode == 0, out.stderr
 
         def name(each: Resource) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from games.jit import source_of
 from games.rng import Stream, new_stream
 from games.tictactoe import TicTacToe
 from tests.games.common import JIT, plain_rules
+from tests.waiting import PATIENCE_S
 
 compiled_only = pytest.mark.skipif(not JIT, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 
@@ -234,7 +235,13 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         command = [sys.executable, "-W", "error", "-c", SCRIPT]
         done = subprocess.run(
-            command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120
+            command,
+            env=environment,
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
         name, hits, counts = json.loads(done.stdout)
         return name, hits, counts

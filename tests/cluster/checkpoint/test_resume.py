@@ -19,7 +19,7 @@ from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, start
 from tests.cluster.searches import REQUESTS, alone, fresh, keep_after, never, session_of, unchanged
 from tests.games.own_game import write
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 INLINE = ("--executor", "inline", "--no-progress")
 
@@ -137,7 +137,7 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signa
     with start(*LONG, "--checkpoint", str(file), "--checkpoint-every", "0.1", "--json") as process:
         eventually(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert err == f"banyan: interrupted; to continue: banyan resume '{file}'\n"
     printed = json.loads(out)

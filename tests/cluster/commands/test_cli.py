@@ -20,6 +20,7 @@ from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, Here, banyan, interrupted, start
 from tests.cluster.searches import compiled_only
+from tests.waiting import PATIENCE_S
 
 FIELDS = [
     *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
@@ -212,7 +213,7 @@ def test_nothing_heavy_is_imported_for_help() -> None:
         "print([name for name in ('numba', 'numpy', 'ray', 'matplotlib') if name in sys.modules])"
     )
     out = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     assert out.stdout.splitlines()[-1] == "[]"
 

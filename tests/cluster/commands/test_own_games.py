@@ -27,6 +27,7 @@ from tests.cluster.searches import compiled_only, search_on
 from tests.games.broken_games import TAKE
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.slow
@@ -109,7 +110,7 @@ def test_a_second_process_compiles_nothing_that_rules_in_plain_python_need(tmp_p
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", SEARCH],
-            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=True,
         )  # fmt: skip
     assert done.stdout.split() == ["0", "0"]
 

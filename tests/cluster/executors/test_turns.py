@@ -29,6 +29,7 @@ from search.strategies import LeafStrategy, leaf
 from search.strategies.in_place import StretchJob
 from tests.cluster.problems import WALK
 from tests.cluster.searches import compiled_only, session_on
+from tests.waiting import PATIENCE_S
 
 pytestmark = compiled_only
 
@@ -259,7 +260,7 @@ def test_progress_is_told_and_a_search_is_stopped_promptly() -> None:
         seen = [progress.simulations for progress, _ in zip(search, range(3), strict=False)]
         search.stop()
         # Hours before its budget.
-        result = search.result(timeout=60)
+        result = search.result(timeout=PATIENCE_S)
     assert 0 < seen[0] < seen[-1] <= result.simulations
     assert result.stopped_by == "cancelled"
     assert (result.executor, result.workers) == ("threads", 2)

@@ -33,6 +33,7 @@ from games.tictactoe import TicTacToe
 from search.coordinator import Coordinator, SearchFailed
 from tests.cluster.strangers import Stranger, clean_environment, installed
 from tests.games import test_own_games
+from tests.waiting import PATIENCE_S
 
 MADE = "        super().__init__()\n"
 NIM = "import banyan\n" + test_own_games.NIM.replace(
@@ -337,7 +338,7 @@ def test_a_typed_program_is_checked_against_an_installed_copy(tmp_path: Path) ->
         env=clean_environment(tmp_path / "home", PYTHONPATH=str(site)),
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=PATIENCE_S,
     )
     lines = [line.partition(": error: ") for line in found.stdout.splitlines()]
     assert {(place, what.rpartition("[")[2]) for place, _, what in lines} == {
@@ -361,7 +362,7 @@ def test_ctrl_c_ends_a_search_and_raises(stranger: Stranger) -> None:
     with stranger.start("-c", text, command=(sys.executable,)) as process:
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
     assert (out, process.returncode) == ("interrupted cancelled 1\n", 0)
 
 

@@ -26,7 +26,7 @@ from cluster.runtime.tasks import JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import Here, start
 from tests.cluster.matches.test_match import CONTEXT, record_of
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 INLINE = ("--executor", "inline", "--no-progress")
 SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
@@ -160,7 +160,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """A measurement in one process: its folder, and what it said."""
     folder = tmp_path_factory.mktemp("measured")
     with start(*SMALL, "--pairs", "4", *INLINE, "--out", str(folder), "--json") as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     return folder, json.loads(out)
 
@@ -262,7 +262,7 @@ def test_a_measurement_that_was_broken_off_goes_on(
         try:
             eventually(lambda: min(sizes(tmp_path), default=0) >= LONG)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
     assert process.returncode == 130, err

@@ -28,7 +28,7 @@ from tests.cluster.command import Here, start
 from tests.cluster.match_players import make
 from tests.cluster.searches import compiled_only
 from tests.games.own_game import write
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 INLINE = ("--executor", "inline")
 
@@ -156,7 +156,7 @@ def test_ctrl_c_prints_the_standing_and_leaves_what_was_played(tmp_path: Path) -
         games = tmp_path / "games.txt"
         eventually(lambda: games.exists() and games.stat().st_size > 20_000)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     said = json.loads(out)
     assert said["stopped_by"] == "cancelled"

@@ -26,6 +26,7 @@ from games.errors import InvalidInput
 from search.players import Player
 from tests.cluster.command import BANYAN, ROOT, Here
 from tests.cluster.match_players import First, Peeks, make
+from tests.waiting import PATIENCE_S
 
 SMALL_FLEET = "battleship:size=5,fleet=3-2"
 TINY_FLEET = "battleship:size=4,fleet=2"
@@ -332,7 +333,7 @@ def test_ctrl_c_offers_the_record() -> None:
             while "a  b  c" not in process.stdout.readline():
                 pass
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (130, "")
     assert "moves    b2" in out
 
@@ -363,7 +364,12 @@ def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> Non
 )
 def test_one_line_says_which_settings_play(arguments: tuple[str, ...], opponent: str) -> None:
     played = subprocess.run(
-        [*BANYAN, "play", *arguments], cwd=ROOT, input="quit\n", capture_output=True, text=True, timeout=120
+        [*BANYAN, "play", *arguments],
+        cwd=ROOT,
+        input="quit\n",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert played.stdout.splitlines()[0] == f"Opponent: {opponent}"
 

@@ -25,6 +25,7 @@ from cluster.runtime.workers import AUTO, Workers, exactly, parse_workers
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
 from tests.cluster.searches import compiled_only
+from tests.waiting import PATIENCE_S
 
 
 class Machines:
@@ -314,7 +315,7 @@ def test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.cluster.command import interrupted
 from tests.cluster.searches import compiled_only
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.cluster.strangers import (
     BIN,
     PlainCluster,
@@ -24,7 +23,7 @@ from tests.cluster.strangers import (
     plain_cluster,
 )
 from tests.test_documents import command_lines
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = [
     compiled_only,
@@ -56,7 +55,7 @@ def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_ma
             if " 2 workers" in line or len(errors) > 2:
                 cluster.kill_machine(1)
                 break
-        out, rest = process.communicate(timeout=150)
+        out, rest = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, "".join(errors) + rest
     found = json.loads(out)
     assert found["executor"] == "ray"
@@ -82,7 +81,7 @@ def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go
             assert process.stderr is not None
             assert any("simulations" in line for line in process.stderr)
             cluster.end()
-            out, err = process.communicate(timeout=100)
+            out, err = process.communicate(timeout=PATIENCE_S)
     line = err.strip().splitlines()[-1]
     assert (process.returncode, out) == (1, "")
     assert line.startswith(f"banyan: error: the search failed: the cluster at {cluster.address} is gone")
@@ -154,7 +153,7 @@ def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
                 case ["banyan", "serve", *rest]:
                     with Server(tmp_path, *rest, executor="ray", environment=cluster._environment) as server:
                         ready = f"{server.url}/readyz"
-                        eventually(lambda ready=ready: httpx.get(ready).is_success, "no worker has come")
+                        eventually(lambda ready=ready: http.get(ready).is_success, "no worker has come")
                 case ["banyan", *rest]:
                     status, out, err = stranger.banyan(*rest)
                     assert status == 0, err

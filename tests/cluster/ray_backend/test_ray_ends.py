@@ -22,7 +22,7 @@ from tests.cluster.processes import named
 from tests.cluster.ray_backend.test_ray_executor import Once, request_for
 from tests.cluster.searches import alone, compiled_only, search_on
 from tests.cluster.strangers import Stranger
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = [
     compiled_only,
@@ -78,10 +78,10 @@ def test_a_command_says_that_ray_has_ended_and_goes_on(stranger: Stranger) -> No
     players = ("uct:simulations=20000", "uct:simulations=15000")
     match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1")
     with stranger.start(*match, "--json") as process:
-        eventually(lambda: named("ray::Banyan", process.pid), within_s=100)
+        eventually(lambda: named("ray::Banyan", process.pid))
         for pid in named("/raylet/raylet", process.pid):
             os.kill(pid, signal.SIGKILL)
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     found, expected = json.loads(out), stranger.answer(*match, "--executor", "inline")
     for name in ("games", "a_results", "first_player", "pairs"):

@@ -16,8 +16,10 @@ import httpx
 
 from cluster.client.client import Client
 from tests.cluster.command import BANYAN, ROOT
+from tests.waiting import PATIENCE_S
 
-START_S, END_S = 120, 60
+http = httpx.Client(timeout=PATIENCE_S, limits=httpx.Limits(max_keepalive_connections=0))
+"""Waits for an answer as long as it takes, and has a connection for each request, as `httpx.get` has."""
 
 
 class Server:
@@ -48,7 +50,7 @@ class Server:
         self._ready = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
         self._reader.start()
-        if not self._ready.wait(START_S) or not self.url:
+        if not self._ready.wait(PATIENCE_S) or not self.url:
             self.kill()
             raise AssertionError(self.lines)
         self.port = int(self.url.rsplit(":", 1)[1])
@@ -80,7 +82,7 @@ class Server:
 
     def restarts(self) -> float:
         """How many servers have died."""
-        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        lines = http.get(f"{self.url}/metrics").text.splitlines()
         return float(
             next(line for line in lines if line.startswith("banyan_server_restarts_total")).split()[-1]
         )
@@ -90,11 +92,11 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            status = self.process.wait(END_S)
+            status = self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self._reader.join(END_S)
+        self._reader.join(PATIENCE_S)
         for client in self._clients:
             client.close()
         self.process.stderr.close()
@@ -108,7 +110,12 @@ class Server:
 def refused(*options: str) -> tuple[int, Sequence[str]]:
     """A server that does not start: its exit status and what it says."""
     done = subprocess.run(
-        [*BANYAN, "serve", *options], cwd=ROOT, capture_output=True, text=True, timeout=START_S, check=False
+        [*BANYAN, "serve", *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     return done.returncode, done.stderr.splitlines()
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -15,7 +14,7 @@ from cluster.service.api.tokens import Tokens, read_token, read_tokens
 from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
 from tests.cluster.observe.test_metrics import UNITS, documented
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 
 TOKEN = "correct.horse.battery.staple"
 
@@ -53,12 +52,12 @@ def test_without_a_token_there_is_no_answer(server: Server, header: str | None) 
         "/version",
         "/nowhere",
     ):
-        answer = httpx.get(server.url + path, headers=headers)  # type: ignore[arg-type]
+        answer = http.get(server.url + path, headers=headers)  # type: ignore[arg-type]
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert answer.json()["field"] == "Authorization"
     for path in ("/healthz", "/readyz"):
-        assert httpx.get(server.url + path, headers=headers).status_code == 200  # type: ignore[arg-type]
+        assert http.get(server.url + path, headers=headers).status_code == 200  # type: ignore[arg-type]
 
 
 def test_each_of_the_tokens_is_taken(server: Server) -> None:
@@ -74,29 +73,29 @@ def test_only_pages_of_named_origins_may_ask(server: Server) -> None:
     url, token = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
     named = {"Origin": "https://page.example"}
     preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    answer = httpx.options(url, headers=named | preflight)
+    answer = http.options(url, headers=named | preflight)
     assert answer.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
-    answer = httpx.get(url, headers=named | token)
+    answer = http.get(url, headers=named | token)
     assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
     other = {"Origin": "https://elsewhere.example"}
-    assert "Access-Control-Allow-Origin" not in httpx.options(url, headers=other | preflight).headers
-    answer = httpx.get(url, headers=other | token)
+    assert "Access-Control-Allow-Origin" not in http.options(url, headers=other | preflight).headers
+    answer = http.get(url, headers=other | token)
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
     own = {"Origin": server.url}
-    assert httpx.get(url, headers=own | token).status_code == 200
+    assert http.get(url, headers=own | token).status_code == 200
 
 
 def refused_pages(server: Server) -> float:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    lines = httpx.get(f"{server.url}/metrics", headers=headers).text.splitlines()
+    lines = http.get(f"{server.url}/metrics", headers=headers).text.splitlines()
     return float(next(line for line in lines if 'reason="host"' in line).rpartition(" ")[2])
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "", "//", "http://\xe9"])
 def test_an_origin_that_is_none_is_refused_and_counted(server: Server, origin: str) -> None:
     before = refused_pages(server)
-    answer = httpx.get(f"{server.url}/healthz", headers={"Origin": origin.encode("latin-1")})  # type: ignore[dict-item]
+    answer = http.get(f"{server.url}/healthz", headers={"Origin": origin.encode("latin-1")})  # type: ignore[dict-item]
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
     assert refused_pages(server) == before + 1
 
@@ -107,19 +106,19 @@ def test_a_page_of_elsewhere_reaches_nothing_but_the_page(server: Server, site: 
     before = refused_pages(server)
     paths = ("/version", "/metrics", "/healthz", "/page/app.js", "/api/v1/searches", "/nowhere")
     for path in paths:
-        answer = httpx.get(server.url + path, headers=headers)
+        answer = http.get(server.url + path, headers=headers)
         assert (answer.status_code, answer.json()["field"]) == (403, "Sec-Fetch-Site")
     assert refused_pages(server) == before + len(paths)
-    assert httpx.get(server.url, headers=headers | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
+    assert http.get(server.url, headers=headers | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
     named = headers | {"Origin": "https://page.example"}
-    assert httpx.get(f"{server.url}/version", headers=named).status_code == 200
+    assert http.get(f"{server.url}/version", headers=named).status_code == 200
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
 def test_the_page_and_whoever_types_an_address_are_answered(server: Server, site: str) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site}
     for path in ("/", "/page/app.js", "/version"):
-        assert httpx.get(server.url + path, headers=headers).status_code == 200
+        assert http.get(server.url + path, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -129,17 +128,17 @@ def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: st
     headers = {"Authorization": f"Bearer {TOKEN}"} | ({} if kind is None else {"Content-Type": kind})
     body = b'{"game": "tictactoe", "simulations": 10}'
     for path in ("/api/v1/searches", "/api/v1/games/tictactoe/positions", "/api/v1/games/tictactoe/moves"):
-        answer = httpx.post(server.url + path, content=body, headers=headers)
+        answer = http.post(server.url + path, content=body, headers=headers)
         assert (answer.status_code, answer.json()["accepted"]) == (415, "application/json")
         assert answer.json()["field"] == "Content-Type"
     said = headers | {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert httpx.post(f"{server.url}/api/v1/searches", content=body, headers=said).status_code == 202
+    assert http.post(f"{server.url}/api/v1/searches", content=body, headers=said).status_code == 202
 
 
 def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
     url, headers = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
     for content in (b"x" * 2001, iter([b"x" * 1000] * 3)):
-        answer = httpx.post(url, content=content, headers=headers)
+        answer = http.post(url, content=content, headers=headers)
         assert answer.status_code == 413
         assert answer.json()["accepted"] == "at most 2000 bytes"
 
@@ -148,12 +147,12 @@ def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
 def test_names_that_were_made_to_mean_this_machine_are_not_answered(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "", "[::1].x"):
-            answer = httpx.get(server.url + "/version", headers={"Host": host})
+            answer = http.get(server.url + "/version", headers={"Host": host})
             assert answer.status_code in (400, 421), host
         for host in ("localhost", f"LOCALHOST:{server.port}", "127.0.0.1:1", "[::1]:80"):
-            assert httpx.get(server.url + "/version", headers={"Host": host}).status_code == 200
+            assert http.get(server.url + "/version", headers={"Host": host}).status_code == 200
         page = {"Origin": "http://evil.example"}
-        assert httpx.post(server.url + "/api/v1/searches/x/resume", headers=page).status_code == 403
+        assert http.post(server.url + "/api/v1/searches/x/resume", headers=page).status_code == 403
 
 
 @pytest.mark.slow
@@ -176,8 +175,8 @@ def test_metrics_are_those_of_the_document_and_have_bounded_labels(server: Serve
             assert client.wait(client.submit(body)["id"])["state"] == "done"
     headers = {"Authorization": f"Bearer {TOKEN}"}
     for unknown in range(5):
-        httpx.get(f"{server.url}/nowhere/{unknown}", headers=headers)
-    text = httpx.get(f"{server.url}/metrics", headers=headers).text
+        http.get(f"{server.url}/nowhere/{unknown}", headers=headers)
+    text = http.get(f"{server.url}/metrics", headers=headers).text
     families = {
         f"{f.name}_total" if f.type == "counter" else f.name: f for f in text_string_to_metric_families(text)
     }
@@ -211,7 +210,7 @@ def test_games_that_nobody_knows_share_a_label() -> None:
 
 
 def test_the_document_describes_every_route_with_examples(server: Server) -> None:
-    answer = httpx.get(f"{server.url}/api/v1/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
+    answer = http.get(f"{server.url}/api/v1/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
     document = answer.json()
     methods = {
         "/api/v1/searches": "get post",

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 
 from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
@@ -25,8 +24,8 @@ from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S
 from cluster.service.live import Feed, FeedEvent, Follower
 from cluster.service.store import Store
 from search.coordinator import Counters
-from tests.cluster.service.process import Server
-from tests.waiting import eventually
+from tests.cluster.service.process import Server, http
+from tests.waiting import PATIENCE_S, eventually
 
 SINCE_1970_S = 1.8e9
 
@@ -302,23 +301,24 @@ def test_a_curve_is_kept_with_its_search(tmp_path: Path) -> None:
                 found = db.execute("SELECT points FROM curves WHERE id = ?", (long,)).fetchone()
                 return json.loads(found[0]) if found else []
 
-            eventually(lambda: len(kept()) >= 4, within_s=200)
+            eventually(lambda: len(kept()) >= 4)
             running = kept()
-        ended = httpx.get(f"{curves}/{short}/curve").json()["points"]
+        ended = http.get(f"{curves}/{short}/curve").json()["points"]
         assert 2 <= len(ended) <= 240
         assert [point[0] for point in ended] == sorted(point[0] for point in ended)
         result = client.get(short)["result"]
         assert ended[-1][:2] == pytest.approx([result["elapsed_s"], result["value"]], abs=1.0)
         assert all(point[2] > 0 for point in ended[1:])
-        assert httpx.get(f"{curves}/nobody/curve").status_code == 404
+        assert http.get(f"{curves}/nobody/curve").status_code == 404
         server.kill()
     with Server(tmp_path) as server:
         client, curves = server.client(), f"{server.url}/api/v1/searches"
-        assert httpx.get(f"{curves}/{short}/curve").json()["points"] == ended
+        assert http.get(f"{curves}/{short}/curve").json()["points"] == ended
         eventually(
-            lambda: len(httpx.get(f"{curves}/{long}/curve").json()["points"]) > len(running), within_s=200
+            lambda: len(http.get(f"{curves}/{long}/curve").json()["points"]) > len(running),
+            within_s=PATIENCE_S,
         )
-        now = httpx.get(f"{curves}/{long}/curve").json()["points"]
+        now = http.get(f"{curves}/{long}/curve").json()["points"]
         # It goes on from the last checkpoint, which is older than the last point.
         assert now[: len(running) - 1] == running[:-1]
         client.cancel(long)

@@ -9,7 +9,6 @@ from contextlib import ExitStack, suppress
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
@@ -20,8 +19,8 @@ from cluster.service.errors import Problem
 from cluster.service.limits import Limits
 from cluster.service.live import Feed
 from cluster.service.service_figures import ServiceFigures
-from tests.cluster.service.process import Server
-from tests.waiting import eventually
+from tests.cluster.service.process import Server, http
+from tests.waiting import PATIENCE_S, eventually
 
 MOST, OF_ONE = 40, 30
 HALF_A_HEADER = b"GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -31,13 +30,13 @@ SERVER = ("--max-connections", str(MOST))
 
 
 def connected(stack: ExitStack, server: Server, sent: bytes) -> socket.socket:
-    connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S))
     connection.sendall(sent)
     return connection
 
 
 def refusals(server: Server, reason: str) -> float:
-    text = httpx.get(f"{server.url}/metrics").text
+    text = http.get(f"{server.url}/metrics").text
     (line,) = [line for line in text.splitlines() if f'reason="{reason}"' in line]
     return float(line.rpartition(" ")[2])
 
@@ -53,7 +52,7 @@ def test_who_holds_connections_keeps_nobody_out(server: Server, sent: bytes) -> 
         for _ in range(5 * MOST):
             connected(stack, server, sent)
         for path in (*PROBES, "/version", "/api/v1/searches"):
-            assert httpx.get(server.url + path).status_code == 200
+            assert http.get(server.url + path).status_code == 200
         assert refusals(server, "too_many_connections") >= before + 5 * MOST - OF_ONE
 
 
@@ -64,13 +63,13 @@ def test_probes_are_answered_while_an_address_has_all_its_requests(server: Serve
         streams = [connected(stack, server, STREAM.format(search_id).encode()) for _ in range(OF_ONE)]
         for stream in streams:
             assert stream.recv(15) == b"HTTP/1.1 200 OK"
-        refused = httpx.get(f"{server.url}/version")
+        refused = http.get(f"{server.url}/version")
         assert refused.status_code == 503 and int(refused.headers["Retry-After"]) > 0
         assert refused.headers["Connection"] == "close"
         for path in PROBES:
-            assert httpx.get(server.url + path).status_code == 200
+            assert http.get(server.url + path).status_code == 200
         streams[0].close()
-        eventually(lambda: httpx.get(f"{server.url}/version").status_code == 200)
+        eventually(lambda: http.get(f"{server.url}/version").status_code == 200)
     client.cancel(search_id)
     client.wait(search_id)
 

@@ -27,11 +27,11 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.searches import never
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.search.test_ask_tell import HASHED, Caller
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 ASKED: dict[str, Any] = {"game": "tictactoe", "strategy": "leaf", "simulations": 200, "lanes": 8, "seed": 3}
 EXTERNAL = ASKED | {"evaluator": "external"}
@@ -48,7 +48,7 @@ class Remote:
     """One search on a server, and a caller who counts what is asked for."""
 
     def __init__(self, server: Server, **asked: Any) -> None:
-        answer = httpx.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
+        answer = http.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
         assert answer.status_code == 202, answer.text
         self.id = answer.json()["id"]
         self.at(server)
@@ -60,7 +60,7 @@ class Remote:
         self.url = f"{server.url}/api/v1/searches/{self.id}"
 
     def view(self) -> dict[str, Any]:
-        found: dict[str, Any] = httpx.get(self.url).json()
+        found: dict[str, Any] = http.get(self.url).json()
         return found
 
     def ask(self, n: int = 100, **more: Any) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ class Remote:
         found: list[dict[str, Any]] = []
 
         def asked() -> bool:
-            answer = httpx.get(f"{self.url}/leaves", params={"n": n, **more})
+            answer = http.get(f"{self.url}/leaves", params={"n": n, **more})
             assert answer.status_code == 200, answer.text
             found.extend(answer.json()["leaves"])
             return bool(found) or answer.json()["state"] not in ("queued", "running")
@@ -85,7 +85,7 @@ class Remote:
         return {"id": leaf["id"], "value": value, "policy": policy.tolist()}
 
     def post(self, *evaluations: dict[str, Any]) -> httpx.Response:
-        return httpx.post(f"{self.url}/evaluations", json={"evaluations": list(evaluations)})
+        return http.post(f"{self.url}/evaluations", json={"evaluations": list(evaluations)})
 
     def tell(self, leaves: list[dict[str, Any]]) -> None:
         """Answer them, the last one first."""
@@ -146,7 +146,7 @@ def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: 
 def test_the_example_is_a_program(server: Server) -> None:
     remote = Remote(server, simulations=60)
     command = [sys.executable, str(evaluator_client.__file__), remote.url]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=PATIENCE_S)
     assert remote.result()["simulations"] == 60
 
 
@@ -177,24 +177,24 @@ def test_the_answer_to_evaluations_has_the_next_leaves_if_it_is_asked_for_them(
     leaves, requests = remote.ask(), 0
     while leaves:
         told = {"evaluations": [remote.answer(leaf) for leaf in leaves]}
-        answer = httpx.post(f"{remote.url}/evaluations", params={"n": 5, "deadline_s": 60}, json=told).json()
+        answer = http.post(f"{remote.url}/evaluations", params={"n": 5, "deadline_s": 60}, json=told).json()
         assert (set(answer), answer["refused"]) == ({"id", "state", "taken", "refused", "leaves"}, [])
         assert len(answer["leaves"]) <= 5
         leaves, requests = answer["leaves"], requests + 1
     assert remote.result()["digest"] == digest
     assert requests >= 200 / 5 - 20, "finished games and positions that are known take none"
     for n in ("0", "257", "x", "-1"):
-        answer = httpx.post(f"{remote.url}/evaluations", params={"n": n}, json=told)
+        answer = http.post(f"{remote.url}/evaluations", params={"n": n}, json=told)
         assert (answer.status_code, answer.json()["field"]) == (422, "n")
-    after = httpx.post(f"{remote.url}/evaluations", params={"n": 5}, json=told).json()
+    after = http.post(f"{remote.url}/evaluations", params={"n": 5}, json=told).json()
     assert (after["state"], after["taken"], after["leaves"]) == ("done", 0, [])
 
 
 def test_a_leaf_is_handed_out_again_after_its_deadline(server: Server) -> None:
     remote = Remote(server)
     assert remote.ask(deadline_s=0.1) == remote.ask()
-    assert httpx.get(f"{remote.url}/leaves").json() == {"id": remote.id, "state": "running", "leaves": []}
-    httpx.delete(remote.url)
+    assert http.get(f"{remote.url}/leaves").json() == {"id": remote.id, "state": "running", "leaves": []}
+    http.delete(remote.url)
 
 
 def test_each_answer_is_refused_by_itself_and_its_leaf_is_there_at_once(server: Server) -> None:
@@ -216,15 +216,15 @@ def test_each_answer_is_refused_by_itself_and_its_leaf_is_there_at_once(server: 
     for encoding in ("utf-8", "utf-16"):
         body = f'{{"evaluations": [{", ".join([good, *bad, good])}]}}'.encode(encoding)
         headers = {"Content-Type": "application/json"}
-        answer = httpx.post(f"{remote.url}/evaluations?n=9", content=body, headers=headers).json()
+        answer = http.post(f"{remote.url}/evaluations?n=9", content=body, headers=headers).json()
         assert (answer["taken"], [each["field"] for each in answer["refused"]]) == (2, fields)
         assert [each["index"] for each in answer["refused"]] == list(range(1, 1 + len(fields)))
         # Minutes before its deadline, and once.
         assert [leaf["id"] for leaf in answer["leaves"]].count(second["id"]) == 1
     assert remote.post().json()["field"] == "evaluations"
     for name, value in (("n", "0"), ("n", "257"), ("n", "x"), ("deadline_s", "inf")):
-        assert httpx.get(f"{remote.url}/leaves", params={name: value}).json()["field"] == name
-    httpx.delete(remote.url)
+        assert http.get(f"{remote.url}/leaves", params={name: value}).json()["field"] == name
+    http.delete(remote.url)
 
 
 def test_a_search_whose_leaves_are_all_finished_games_holds_up_nobody(server: Server) -> None:
@@ -232,8 +232,8 @@ def test_a_search_whose_leaves_are_all_finished_games_holds_up_nobody(server: Se
     remote = Remote(server, moves=moves, simulations=10**9)
     remote.tell(remote.ask())
     for path in ("/readyz", "/api/v1/searches"):
-        assert httpx.get(f"{server.url}{path}").status_code == 200
-    assert httpx.delete(remote.url).status_code == 202
+        assert http.get(f"{server.url}{path}").status_code == 200
+    assert http.delete(remote.url).status_code == 202
     assert 0 < remote.result()["simulations"] < 10**9
 
 
@@ -263,11 +263,11 @@ def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Pat
 
 
 def test_other_searches_have_no_leaves(server: Server) -> None:
-    plain = httpx.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe", "simulations": 20}).json()
+    plain = http.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe", "simulations": 20}).json()
     for search_id, status, field in ((plain["id"], 409, "evaluator"), ("nowhere", 404, "id")):
         url = f"{server.url}/api/v1/searches/{search_id}"
         body = {"evaluations": [{"id": 0, "value": 0.0}]}
-        for answer in (httpx.get(f"{url}/leaves"), httpx.post(f"{url}/evaluations", json=body)):
+        for answer in (http.get(f"{url}/leaves"), http.post(f"{url}/evaluations", json=body)):
             assert (answer.status_code, answer.json()["field"]) == (status, field)
 
 
@@ -289,7 +289,7 @@ def test_other_searches_have_no_leaves(server: Server) -> None:
 def test_a_search_that_is_not_for_clients_is_refused(
     server: Server, asked: dict[str, Any], field: str
 ) -> None:
-    answer = httpx.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
+    answer = http.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
@@ -298,12 +298,12 @@ def test_a_cancelled_search_has_a_result_and_goes_on_where_it_was(server: Server
     remote = Remote(server)
     remote.run(turns=10)
     out = remote.ask(1)
-    httpx.delete(remote.url)
+    http.delete(remote.url)
     result = remote.result()
     assert (result["stopped_by"], remote.view()["state"]) == ("cancelled", "cancelled")
     assert 0 < result["simulations"] < 200
     assert remote.ask() == []
-    assert httpx.post(f"{remote.url}/resume").status_code == 202
+    assert http.post(f"{remote.url}/resume").status_code == 202
     again = remote.ask()
     assert out[0]["id"] in [leaf["id"] for leaf in again]
     remote.tell(again)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import httpx
 import pytest
 
 from cluster.service.foreign import Foreign
@@ -23,7 +22,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import named
 from tests.cluster.searches import alone
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 
 openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
@@ -60,9 +59,9 @@ def refusals(server: Server, game: str) -> list[tuple[int, str, str]]:
     """What each route answers: status, field, detail."""
     api = f"{server.url}/api/v1"
     answers = [
-        httpx.get(f"{api}/games/{game}", timeout=60),
-        httpx.post(f"{api}/games/{game}/positions", json={}, timeout=60),
-        httpx.post(f"{api}/searches", json={"game": game, "simulations": 200}, timeout=60),
+        http.get(f"{api}/games/{game}"),
+        http.post(f"{api}/games/{game}/positions", json={}),
+        http.post(f"{api}/searches", json={"game": game, "simulations": 200}),
     ]
     return [(a.status_code, a.json().get("field"), a.json().get("detail")) for a in answers]
 
@@ -105,7 +104,7 @@ def test_sound_games_of_others_are_shown_and_searched(
             client.submit(body | {"moves": ["nowhere"]})
     # Players are asked for moves in the process that tries games.
     url = f"{server.url}/api/v1/games/{quote(game, safe='')}/moves"
-    answer = httpx.post(url, json={"moves": [move], "seconds": 0.05}, timeout=60)
+    answer = http.post(url, json={"moves": [move], "seconds": 0.05})
     assert answer.json()["player"] == "uct:preset=best,seconds=0.05", answer.text
 
 
@@ -138,8 +137,8 @@ def test_environments_that_are_allowed_are_shown_and_searched(server: Server, ga
 def test_other_environments_are_refused_in_one_clear_error(server: Server, game: str, reason: str) -> None:
     api = f"{server.url}/api/v1"
     answers = [
-        httpx.get(f"{api}/games/{quote(game, safe='')}", timeout=60),
-        httpx.post(f"{api}/searches", json={"game": game, "simulations": 200}, timeout=60),
+        http.get(f"{api}/games/{quote(game, safe='')}"),
+        http.post(f"{api}/searches", json={"game": game, "simulations": 200}),
     ]
     for answer in answers:
         problem = answer.json()
@@ -151,10 +150,10 @@ def test_a_game_whose_positions_end_a_process_is_refused(server: Server) -> None
     # The game is played at random before anything of it is shown.
     url = f"{server.url}/api/v1/games/crash/positions"
     for moves in ([], ["1", "3", "1"]):
-        answer = httpx.post(url, json={"moves": moves})
+        answer = http.post(url, json={"moves": moves})
         assert (answer.status_code, answer.json()["field"]) == (422, "game")
         assert "ended its process by SIGSEGV" in answer.json()["detail"]
-    answer = httpx.post(f"{server.url}/api/v1/searches", json={"game": "crash", "simulations": 9})
+    answer = http.post(f"{server.url}/api/v1/searches", json={"game": "crash", "simulations": 9})
     assert (answer.status_code, answer.json()["field"]) == (422, "game")
 
 

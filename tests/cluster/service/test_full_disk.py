@@ -26,7 +26,7 @@ from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
 from tests.cluster.searches import session_of
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.waiting import eventually
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
@@ -58,7 +58,7 @@ def moved(server: Server) -> Iterator[None]:
 
 
 def ready(server: Server) -> httpx.Response:
-    return httpx.get(f"{server.url}/readyz")
+    return http.get(f"{server.url}/readyz")
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +80,13 @@ def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server, no_roo
     with no_room(server):
         eventually(lambda: ready(server).status_code == 503)
         assert "stored" in ready(server).json()["detail"]
-        assert httpx.get(f"{server.url}/healthz").status_code == 200
-        refused = httpx.post(url, json=BODY)
+        assert http.get(f"{server.url}/healthz").status_code == 200
+        refused = http.post(url, json=BODY)
         assert refused.status_code == 503 and int(refused.headers["Retry-After"]) > 0
         assert refused.headers["content-type"] == "application/problem+json"
         for search_id, state in ((timed, "running"), (waiting, "queued")):
             for _ in range(2):
-                assert httpx.delete(f"{url}/{search_id}").status_code == 503
+                assert http.delete(f"{url}/{search_id}").status_code == 503
             assert client.get(search_id)["state"] == state
     ended = client.wait(timed)
     assert (ended["state"], ended["result"]["stopped_by"]) == ("done", "seconds")
@@ -101,7 +101,7 @@ def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(ser
     client = server.client()
     over = client.searches("done")["searches"][0]
     with no_room(server):
-        refused = httpx.post(f"{server.url}/api/v1/searches", json=BODY)
+        refused = http.post(f"{server.url}/api/v1/searches", json=BODY)
         assert refused.status_code == 503 and "stored" in refused.json()["detail"]
         assert ready(server).status_code == 503
         assert client.get(over["id"]) == over

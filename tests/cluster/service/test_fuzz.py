@@ -17,7 +17,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import games
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ EXAMPLES = 12
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("data"), *SMALL, "--max-waiting", "20") as server:
         yield server
-        assert httpx.get(f"{server.url}/readyz").status_code == 200
+        assert http.get(f"{server.url}/readyz").status_code == 200
 
 
 def test_answers_are_those_of_the_document(server: Server) -> None:
@@ -52,7 +53,7 @@ def test_answers_are_those_of_the_document(server: Server) -> None:
         @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def answers(case: schemathesis.Case) -> None:
-            case.call_and_validate(checks=CHECKS, timeout=60)
+            case.call_and_validate(checks=CHECKS, timeout=PATIENCE_S)
 
         answers()
     assert len(asked) == 24
@@ -65,7 +66,7 @@ def test_positions_and_moves_of_every_game(server: Server, name: str) -> None:
         name = "explicit:([1 3][2 8])"
     rng = random.Random(4)
     url = f"{server.url}/api/v1/games/{name}/positions"
-    with httpx.Client(timeout=60) as client:
+    with httpx.Client(timeout=PATIENCE_S) as client:
         moves: list[str] = []
         texts: list[str] = []
         for _ in range(6):
@@ -95,5 +96,5 @@ def test_positions_and_moves_of_every_game(server: Server, name: str) -> None:
             search = {"game": name, "simulations": 50, "lanes": 2, **body}
             answer = client.post(f"{server.url}/api/v1/searches", json=search)
             assert answer.status_code in (202, 422, 429), (search, answer.text)
-    answer = httpx.get(f"{server.url}/api/v1/searches", params={"state": "failed", "limit": 200})
+    answer = http.get(f"{server.url}/api/v1/searches", params={"state": "failed", "limit": 200})
     assert answer.json()["searches"] == []

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from cluster.client.client import Client, ServiceEvent
@@ -24,8 +23,8 @@ from tests.cluster.command import ROOT
 from tests.cluster.processes import state_of
 from tests.cluster.searches import alone, compiled_only
 from tests.cluster.service.foreign_games import install
-from tests.cluster.service.process import Server, refused, searching
-from tests.waiting import eventually
+from tests.cluster.service.process import Server, http, refused, searching
+from tests.waiting import PATIENCE_S, eventually
 
 BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 3, "seed": 1},
@@ -110,7 +109,7 @@ def test_a_folder_has_one_server(tmp_path: Path) -> None:
         status, lines = refused("--data", str(tmp_path), "--port", "0", "--executor", "inline")
         assert status == 2
         assert lines == [f"banyan: error: --data: {str(tmp_path)!r} is not accepted; expected {FREE}"]
-        assert httpx.get(f"{server.url}/readyz").status_code == 200
+        assert http.get(f"{server.url}/readyz").status_code == 200
         # The port is taken as well.
         other = ("--data", str(tmp_path / "other"), "--port", str(server.port), "--executor", "inline")
         status, lines = refused(*other)
@@ -146,7 +145,7 @@ def test_a_server_that_cannot_start_says_why_in_a_line(
 def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     with Server(tmp_path / "data", environment=environment) as server, ThreadPoolExecutor() as threads:
-        asked = threads.submit(httpx.post, f"{server.url}/api/v1/games/thud/moves", json={}, timeout=60)
+        asked = threads.submit(http.post, f"{server.url}/api/v1/games/thud/moves", json={})
         eventually(lambda: [*tmp_path.glob("kernels/*/*thud*.nbi")])
         assert server.end() == 0
         answer = asked.result()
@@ -183,7 +182,7 @@ def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path
         assert [each["state"] for each in ended] == ["done", "done"]
         digests = [alone(SearchRequest(**INNOCENT, seed=seed)).digest for seed in (1, 2)]
         assert [each["result"]["digest"] for each in ended] == digests
-        lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+        lines = http.get(f"{server.url}/metrics").text.splitlines()
         assert "banyan_server_restarts_total 3.0" in lines
         # Another is as good as any.
         assert client.wait(client.submit(INNOCENT | {"simulations": 500})["id"])["state"] == "done"
@@ -263,7 +262,7 @@ class Supervised:
 
     def ended(self) -> tuple[int, str]:
         """Exit status, and what it said last."""
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, out
 
 

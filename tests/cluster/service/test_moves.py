@@ -20,7 +20,7 @@ from cluster.service.positions import move, read
 from cluster.service.request_models import MoveBody, PositionBody, SearchBody
 from games.errors import InvalidInput
 from search.players.presets import BEST
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.waiting import eventually
 
 THREE = "morris:variant=three"
@@ -29,7 +29,7 @@ MILL = ["a1", "c3", "b1", "b3"]
 
 
 def asked(server: Server, game: str, **body: Any) -> httpx.Response:
-    return httpx.post(f"{server.url}/api/v1/games/{game}/moves", json=body, timeout=60)
+    return http.post(f"{server.url}/api/v1/games/{game}/moves", json=body)
 
 
 @pytest.mark.slow
@@ -38,7 +38,7 @@ def test_at_morris_alphabeta_moves(server: Server) -> None:
     assert answer["player"] == "alphabeta:seconds=0.05"
     assert answer["simulations"] == 0 < answer["nodes"]
     assert answer["thought"].startswith("depth ")
-    shown = httpx.post(f"{server.url}/api/v1/games/morris/positions", json={"moves": ["d2"]}).json()
+    shown = http.post(f"{server.url}/api/v1/games/morris/positions", json={"moves": ["d2"]}).json()
     assert answer["move"] in shown["legal_moves"]
     assert asked(server, "morris", position=shown["position"], seconds=0.05).status_code == 200
 
@@ -58,15 +58,15 @@ def test_it_sees_what_wins() -> None:
 
 @pytest.mark.slow
 def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
-    listed = httpx.get(f"{server.url}/api/v1/games").json()["games"]
+    listed = http.get(f"{server.url}/api/v1/games").json()["games"]
     opponents = {game["name"]: game["opponent"] for game in listed}
     assert {name for name, opponent in opponents.items() if opponent != "uct"} == {"morris"}
-    assert httpx.get(f"{server.url}/api/v1/games/{THREE}").json()["opponent"] == "alphabeta"
+    assert http.get(f"{server.url}/api/v1/games/{THREE}").json()["opponent"] == "alphabeta"
 
 
 @pytest.mark.parametrize("name", sorted(BEST))
 def test_the_best_settings_are_told_as_a_search_takes_them(name: str, server: Server) -> None:
-    best = httpx.get(f"{server.url}/api/v1/games/{name}").json()["best"]
+    best = http.get(f"{server.url}/api/v1/games/{name}").json()["best"]
     told = json.dumps(best, sort_keys=True)
     assert told == json.dumps(dict(BEST[name]), sort_keys=True)
     assert SearchBody.model_validate({"game": name, **best})
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_by_its_field(
     path = httpx.URL(f"{server.url}/api/v1/games/").copy_with(
         raw_path=b"/api/v1/games/" + game.replace("/", "%2F").encode() + b"/moves"
     )
-    answer = httpx.post(path, json=body, timeout=60)
+    answer = http.post(path, json=body)
     assert answer.status_code in (404, 422), answer.text
     if answer.status_code == 422:
         assert answer.json()["field"] == field
@@ -121,7 +121,7 @@ def test_what_cannot_be_is_refused_by_its_field(
 def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(server: Server) -> None:
     with ThreadPoolExecutor(3) as threads:
         moves = [threads.submit(asked, server, "morris", seconds=0.5) for _ in range(3)]
-        assert httpx.get(f"{server.url}/readyz", timeout=10).status_code == 200
+        assert http.get(f"{server.url}/readyz").status_code == 200
         assert [each.result().status_code for each in moves] == [200] * 3
 
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from cluster.client.client import Client
@@ -24,7 +23,7 @@ from search.request import SearchRequest
 from tests.cluster.processes import named
 from tests.cluster.prometheus import free_port
 from tests.cluster.searches import alone
-from tests.cluster.service.process import Server, searching
+from tests.cluster.service.process import Server, http, searching
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -66,13 +65,13 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     mine = os.getpriority(os.PRIO_PROCESS, server.process.pid)
     assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers} == {mine + 1}
     assert "banyan: workers run at nice 1\n" in server.lines
-    assert httpx.get(f"{server.url}/api/v1/games", timeout=60).json()["workers"] == "workers run at nice 1"
+    assert http.get(f"{server.url}/api/v1/games").json()["workers"] == "workers run at nice 1"
     if Path("/proc/self/autogroup").exists():
         assert [os.getsid(pid) for pid in workers] == workers
     os.kill(workers[0], signal.SIGKILL)
 
     def cluster() -> dict[str, Any]:
-        return dict(httpx.get(f"{server.url}/api/v1/cluster").json())
+        return dict(http.get(f"{server.url}/api/v1/cluster").json())
 
     changes = ["joined", "joined", "lost", "joined"]
     eventually(lambda: [mark["change"] for mark in cluster()["marks"]] == changes)
@@ -89,7 +88,7 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     assert [search["result"]["digest"] for search in ended] == digests
     assert {search["result"]["workers"] for search in ended} == {2}
     assert sum(search["result"]["jobs_retried"] for search in ended) > 0
-    metrics = httpx.get(f"{server.url}/metrics").text
+    metrics = http.get(f"{server.url}/metrics").text
     assert "banyan_pool_restarts_total 0.0" in metrics
 
 
@@ -161,20 +160,20 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
         options = ("--workers", "1..auto", "--address", address)
         with Server(tmp_path, *options, executor="ray", environment=environment) as server:
             client = server.client()
-            ready = httpx.get(f"{server.url}/readyz")
+            ready = http.get(f"{server.url}/readyz")
             assert (ready.status_code, ready.json()["detail"]) == (
                 503,
                 "there is no worker yet; searches wait for the first one",
             )
-            assert httpx.get(f"{server.url}/healthz").status_code == 200
+            assert http.get(f"{server.url}/healthz").status_code == 200
             search_id = client.submit(BODY)["id"]
             with node(environment, f"--address={address}", "--num-cpus=1"):
-                eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 200)
+                eventually(lambda: http.get(f"{server.url}/readyz").status_code == 200)
                 found = client.wait(search_id)
             assert found["state"] == "done"
             assert found["result"]["digest"] == alone(SearchRequest(**BODY)).digest
             # The machine has gone again.
-            eventually(lambda: httpx.get(f"{server.url}/readyz").status_code == 503)
+            eventually(lambda: http.get(f"{server.url}/readyz").status_code == 503)
 
 
 def listens(port: int) -> bool:

@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from cluster.client.client import ServiceError
@@ -19,7 +18,7 @@ from cluster.service.records import QUEUED, UNREADABLE
 from cluster.service.request_models import SearchBody
 from cluster.service.store import FORMAT, Store
 from games.errors import InvalidInput
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.waiting import eventually
 
 BODY: dict[str, Any] = {"game": "tictactoe", "simulations": 20, "lanes": 1}
@@ -96,7 +95,7 @@ def test_a_server_tells_of_records_that_it_cannot_read(tmp_path: Path) -> None:
                     ask(search_id)
                 assert error.value.status == 409
         assert sum("stays as it is" in line for line in server.lines) == 2
-        assert httpx.get(f"{server.url}/readyz").status_code == 200
+        assert http.get(f"{server.url}/readyz").status_code == 200
     assert set(open_ids) == {"cut", "later", "sound"}
 
 

@@ -17,7 +17,7 @@ from cluster.lab.throughput.speedup import Row
 from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
 from tests.cluster.searches import alone
-from tests.cluster.service.process import Server
+from tests.cluster.service.process import Server, http
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write(path: Path, value: object, modified: int = 0) -> None:
 
 @pytest.fixture
 def api(server: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as client:
+    with httpx.Client(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as client:
         yield client
 
 
@@ -109,7 +109,7 @@ def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
         answer = api.get(f"/reports/{found[name]['id']}")
         assert answer.status_code == 409
         assert words in answer.json()["detail"]
-    assert httpx.get(f"{server.url}/readyz").status_code == 200
+    assert http.get(f"{server.url}/readyz").status_code == 200
 
 
 def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def ended(api: httpx.Client) -> dict[str, Any]:
         assert found["state"] != "running" or found["left_s"] >= 0
         return found
 
-    eventually(lambda: last()["state"] != "running", within_s=PATIENCE_S)
+    eventually(lambda: last()["state"] != "running")
     return last()
 
 
@@ -209,10 +209,10 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
 @pytest.mark.slow
 def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
-        answer = httpx.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
+        answer = http.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
         assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
         assert "--allow-speedup" in answer.json()["detail"]
-        found = httpx.get(f"{server.url}/api/v1/speedups").json()
+        found = http.get(f"{server.url}/api/v1/speedups").json()
         assert "--allow-speedup" in found["reason"]
 
 
@@ -265,9 +265,9 @@ def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Pat
     options = ("--allow-speedup", "--workers", "2", "--nice", "1")
     with (
         Server(tmp_path, *options, executor="ray") as server,
-        httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as api,
+        httpx.Client(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as api,
     ):
-        eventually(lambda: api.get("/speedups").json()["workers"] == 2, within_s=PATIENCE_S)
+        eventually(lambda: api.get("/speedups").json()["workers"] == 2)
         api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 10})
         rows = result(api, ended(api))
         assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [

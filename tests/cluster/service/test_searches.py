@@ -20,7 +20,7 @@ from games.errors import InvalidInput
 from search.request import SearchRequest
 from search.run_inline import run
 from tests.cluster.searches import alone, unchanged
-from tests.cluster.service.process import Server, searching
+from tests.cluster.service.process import Server, http, searching
 from tests.waiting import eventually
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
@@ -189,7 +189,7 @@ def test_a_full_queue_says_when_to_come_again(client: Client, server: Server) ->
         client.submit(LONG)
     eventually(lambda: len(client.searches("queued")["searches"]) == 3)
     body = LONG | {"simulations": None}
-    answer = httpx.post(f"{server.url}/api/v1/searches", json=body)
+    answer = http.post(f"{server.url}/api/v1/searches", json=body)
     assert answer.status_code == 429
     assert answer.headers["content-type"] == "application/problem+json"
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
@@ -198,15 +198,15 @@ def test_a_full_queue_says_when_to_come_again(client: Client, server: Server) ->
 
 def test_a_repeated_request_with_its_key_is_harmless(client: Client, server: Server) -> None:
     url = f"{server.url}/api/v1/searches"
-    first = httpx.post(url, json=SMALL, headers={"Idempotency-Key": "k-1"})
-    again = httpx.post(url, json=SMALL | {"lanes": 3}, headers={"Idempotency-Key": "k-1"})
+    first = http.post(url, json=SMALL, headers={"Idempotency-Key": "k-1"})
+    again = http.post(url, json=SMALL | {"lanes": 3}, headers={"Idempotency-Key": "k-1"})
     assert first.status_code == again.status_code == 202
     assert first.json()["id"] == again.json()["id"]
     assert first.headers["Location"] == again.headers["Location"] == f"/api/v1/searches/{first.json()['id']}"
     assert "Idempotent-Replayed" not in first.headers and again.headers["Idempotent-Replayed"] == "true"
-    other = httpx.post(url, json=SMALL | {"lanes": 4}, headers={"Idempotency-Key": "k-1"})
+    other = http.post(url, json=SMALL | {"lanes": 4}, headers={"Idempotency-Key": "k-1"})
     assert (other.status_code, other.json()["field"]) == (422, "Idempotency-Key")
-    assert httpx.post(url, json=SMALL).json()["id"] != first.json()["id"]
+    assert http.post(url, json=SMALL).json()["id"] != first.json()["id"]
 
 
 def test_searches_are_listed_page_by_page(client: Client) -> None:
@@ -232,9 +232,9 @@ def test_searches_are_found_by_a_text_in_their_game(server: Server, client: Clie
         (["=5", "tac"], {"gomoku:size=5", "tictactoe"}),
         (["%"], set()),
     ):
-        found = httpx.get(url, params={"game": texts, "limit": 200}).json()["searches"]
+        found = http.get(url, params={"game": texts, "limit": 200}).json()["searches"]
         assert {search["request"]["game"] for search in found} == games
-    refused = httpx.get(url, params={"game": ["x" * 201]})
+    refused = http.get(url, params={"game": ["x" * 201]})
     assert (refused.status_code, refused.json()["field"]) == (422, "game.0")
 
 
@@ -254,7 +254,7 @@ def test_searches_are_found_by_a_text_in_their_game(server: Server, client: Clie
     ],
 )
 def test_a_malformed_body_is_refused_in_a_sentence(server: Server, body: Any, detail: str) -> None:
-    refused = httpx.post(f"{server.url}/api/v1/searches", json=body)
+    refused = http.post(f"{server.url}/api/v1/searches", json=body)
     assert refused.status_code == 422
     assert refused.json()["detail"].startswith(detail)
 
@@ -301,7 +301,7 @@ def test_what_cannot_be_is_refused_by_its_field(client: Client, change: dict[str
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b'{"game": NaN}', b"\xff", b"[" * 100_000])
 def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes) -> None:
-    answer = httpx.post(
+    answer = http.post(
         f"{server.url}/api/v1/searches", content=body, headers={"content-type": "application/json"}
     )
     assert answer.status_code in (400, 422)
@@ -314,8 +314,8 @@ def test_what_is_not_there_is_not_found(client: Client, server: Server) -> None:
         client.get("0" * 32)
     assert error.value.status == 404
     for path in ("/nowhere", "/api/v1/searches/../../etc/passwd", "/api/v1/searches/%00/events"):
-        assert httpx.get(server.url + path).status_code == 404
-    assert httpx.put(f"{server.url}/api/v1/searches").status_code == 405
+        assert http.get(server.url + path).status_code == 404
+    assert http.put(f"{server.url}/api/v1/searches").status_code == 405
 
 
 def test_the_asynchronous_client_does_the_same(server: Server) -> None:

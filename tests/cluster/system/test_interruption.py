@@ -83,7 +83,12 @@ def test_the_second_signal_leaves_at_once_and_takes_all_processes_along() -> Non
         print("still here")
     """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 130
     assert "still here" not in done.stdout
@@ -134,7 +139,7 @@ def test_what_does_not_end_in_time_is_ended_but_for_a_search_that_has_noted_the_
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
         env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
     )
