@@ -136,11 +136,12 @@ def test_a_search_is_placed_as_its_keywords_say() -> None:
 
 
 def test_progress_comes_until_the_search_is_over() -> None:
-    with banyan.start("tictactoe", seconds=0.7) as running:
+    with banyan.start("tictactoe", seconds=2.0) as running:
         seen = list(running)
     assert len(seen) >= 2
     assert [each.simulations for each in seen] == sorted(each.simulations for each in seen)
-    assert all(each.move and each.pv and each.children for each in seen)
+    # On a busy machine the first one comes before the first result.
+    assert all(each.move and each.pv and each.children for each in seen if each.simulations)
     result = running.result()
     last = seen[-1]
     assert running.progress is last
