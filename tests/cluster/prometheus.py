@@ -19,8 +19,6 @@ import pytest
 from tests.waiting import PATIENCE_S, eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-COMPILE_S = 120.0
-"""How long a search may take to begin where its kernels have never been compiled."""
 
 Query = Callable[[str], list[float]]
 """The values of a PromQL expression's series."""
@@ -86,7 +84,7 @@ def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
 
     def ask(expression: str) -> list[float]:
         url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
             return [float(series["value"][1]) for series in json.load(answer)["data"]["result"]]
 
     def answers() -> bool:
@@ -102,7 +100,7 @@ def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

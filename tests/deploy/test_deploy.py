@@ -158,7 +158,7 @@ class Container:
         return self.out.read_text()
 
     def ended(self) -> int:
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE_S)
 
 
 def test_another_command_is_one_of_banyan(stubs: Path) -> None:

@@ -25,6 +25,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.arena import ROOT
 from tests.games.common import JIT
+from tests.waiting import PATIENCE_S
 
 HASHED = f"{Path(__file__).with_name('hashed_evaluator.py')}:kind=probabilities"
 SIMULATIONS = 300 if JIT else 80
@@ -148,14 +149,14 @@ def test_threads_ask_and_tell_at_once() -> None:
     def work(seed: int) -> None:
         draw = random.Random(seed)
         while not opened.done:
-            for leaf in opened.ask(draw.randint(1, 3), wait_s=10.0):
+            for leaf in opened.ask(draw.randint(1, 3), wait_s=PATIENCE_S):
                 opened.tell(leaf.id, *caller.answer(leaf))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60.0)
+        thread.join(PATIENCE_S)
     assert opened.done
     assert opened.result().digest == with_a_file(request).digest
 
@@ -246,20 +247,20 @@ def test_asking_waits_for_an_answer_and_not_longer_than_allowed() -> None:
     assert opened.ask(wait_s=0.01) == []
     timer = threading.Timer(0.05, opened.tell, (root.id, 0.0))
     timer.start()
-    assert [leaf.number for leaf in opened.ask(wait_s=60.0)] == [1]
+    assert [leaf.number for leaf in opened.ask(wait_s=PATIENCE_S)] == [1]
     timer.join()
 
 
 def test_a_wait_ends_with_a_deadline_and_with_the_search() -> None:
     opened = search.open(request_of(game="gomoku:size=5", lanes=1, simulations=2), deadline_s=0.05)
     [root] = opened.ask()
-    assert [leaf.id for leaf in opened.ask(wait_s=60.0)] == [root.id]
+    assert [leaf.id for leaf in opened.ask(wait_s=PATIENCE_S)] == [root.id]
     opened.tell(root.id, 0.0)
     [last] = opened.ask()
     timer = threading.Timer(0.01, opened.tell, (last.id, 0.0))
     timer.start()
     while not opened.done:
-        assert {leaf.id for leaf in opened.ask(wait_s=60.0)} <= {last.id}
+        assert {leaf.id for leaf in opened.ask(wait_s=PATIENCE_S)} <= {last.id}
     timer.join()
 
 

@@ -26,7 +26,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.search.common import ChaosExecutor, run_search
 from tests.search.test_evaluator import HASHED
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 WAITING = str(Path(__file__).with_name("async_evaluator.py"))
 
@@ -186,7 +186,7 @@ def test_what_is_awaited_is_cancelled_when_the_waiting_is_interrupted() -> None:
             ended.set()
 
     def interrupt() -> None:
-        began.wait(60.0)
+        began.wait(PATIENCE_S)
         # Until the main thread waits for the outcome.
         time.sleep(0.5)
         signal.pthread_kill(main, signal.SIGINT)
@@ -197,4 +197,4 @@ def test_what_is_awaited_is_cancelled_when_the_waiting_is_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt):
         wait_for(endless())
     interrupter.join()
-    assert ended.wait(60.0)
+    assert ended.wait(PATIENCE_S)

@@ -22,6 +22,7 @@ from search.worker import Worker
 from tests.cluster.problems import WALK
 from tests.cluster.searches import alone, compiled_only, search_on
 from tests.search.test_evaluator import HASHED
+from tests.waiting import PATIENCE_S
 
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
@@ -67,7 +68,7 @@ class Meeting:
     def run(self, context: Any, job: Any) -> Any:
         if job == "fails":
             raise ValueError("the job says so")
-        self.together.wait(20)
+        self.together.wait(PATIENCE_S)
         return job
 
 
@@ -78,7 +79,7 @@ def tasks(*jobs: str) -> list[Task]:
 def events(executor: ThreadsExecutor, number: int) -> list[Any]:
     found: list[Any] = []
     while len(found) < number:
-        found += executor.wait(10.0)
+        found += executor.wait(PATIENCE_S)
     return found
 
 

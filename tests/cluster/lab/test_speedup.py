@@ -45,7 +45,7 @@ from search.request import SearchRequest
 from tests.cluster.command import start
 from tests.cluster.observe.test_metrics import documented
 from tests.cluster.searches import compiled_only
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = [
     compiled_only,
@@ -121,10 +121,10 @@ def test_metrics_are_served_until_a_signal(executor: str, number: int) -> None:
         assert process.stdout is not None and process.stderr is not None
         line = next(line for line in process.stderr if "until this is ended (Ctrl-C)" in line)
         ((row,), children) = json.loads(process.stdout.readline()), descendants(process.pid)
-        with urllib.request.urlopen(line.split()[3], timeout=10) as answer:
+        with urllib.request.urlopen(line.split()[3], timeout=PATIENCE_S) as answer:
             families = text_string_to_metric_families(answer.read().decode())
         process.send_signal(number)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
     # Only what tracks shared memory is left of the workers, which ends by itself.
     assert len(children) <= 1
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), "a process is left")

@@ -23,6 +23,7 @@ from search.request import SearchRequest
 from search.result import STOPPED_BY
 from tests.cluster.prometheus import promtool
 from tests.cluster.searches import session_on
+from tests.waiting import PATIENCE_S
 
 METRICS = Path(__file__).parents[3] / "cluster" / "observe" / "METRICS.md"
 PARTS = ("search", "service", "speedup")
@@ -33,7 +34,7 @@ UNITS = (
 
 
 def exposition(server: MetricsServer) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=PATIENCE_S) as answer:
         return str(answer.read().decode())
 
 

@@ -112,7 +112,7 @@ def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
 
     async def run() -> list[Any]:
         streams = [asyncio.create_task(follow()) for _ in range(9)]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while sum(stream.done() for stream in streams) < 6:
                 await asyncio.sleep(0.01)
         assert figures.streams == 3
@@ -208,7 +208,7 @@ def served(
         loop, state = asyncio.get_running_loop(), ServerState()
         server = await loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await ask(reader, writer)
         writer.close()
         server.close()

@@ -129,7 +129,7 @@ def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: 
     remote = Remote(server)
     command = [sys.executable, "-c", CLIENT, remote.url, "0.002"]
     clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
-    assert [client.wait(120) for client in clients] == [0, 0, 0]
+    assert [client.wait(PATIENCE_S) for client in clients] == [0, 0, 0]
     result = remote.result()
     assert result["digest"] == digest
     assert (result["executor"], result["workers"], result["stopped_by"]) == ("external", 0, "simulations")
@@ -356,7 +356,7 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
         clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
         eventually(lambda: (remote.view()["progress"] or {"simulations": 0})["simulations"] >= 10)
         kill(descendants(server.process.pid))
-        assert [client.wait(120) for client in clients] == [0, 0]
+        assert [client.wait(PATIENCE_S) for client in clients] == [0, 0]
         assert remote.result()["digest"] == digest
         assert server.restarts() == 1
 

@@ -27,10 +27,9 @@ from cluster.service.store import Store
 from cluster.system.processes import descendants
 from tests.cluster.searches import session_of
 from tests.cluster.service.process import Server, http
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
-WAIT_S = 30
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 
@@ -166,10 +165,10 @@ def test_a_search_that_ends_before_its_beginning_is_stored_tells_both_in_order(t
     record, _ = searches.submit(SearchBody(game="tictactoe", simulations=20, lanes=1), None)
     live = searches.live(record.id)
     assert live is not None
-    run = pool.runs.get(timeout=WAIT_S)
+    run = pool.runs.get(timeout=PATIENCE_S)
     session = session_of(Opened(run.coordinator))
     # The disk takes its time, and the search does not.
-    recorder.put(partial(gate.wait, WAIT_S), lambda: None)
+    recorder.put(partial(gate.wait, PATIENCE_S), lambda: None)
     searches.search_begun(live, session)
     searches.search_ended(live, session.run(), None)
     assert searches.get(record.id).state == QUEUED

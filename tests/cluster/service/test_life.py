@@ -60,7 +60,7 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
         # Who lost the answer to a request sends it again.
         assert client.submit(BODIES[3], key="key-3")["id"] == ids[3]
         ended = [client.wait(search_id) for search_id in ids]
-        follower.join(60)
+        follower.join(PATIENCE_S)
         assert not follower.is_alive()
         assert server.end() == 0
     assert [search["state"] for search in ended] == ["done"] * 4

@@ -21,7 +21,7 @@ from cluster.service.request_models import MoveBody, PositionBody, SearchBody
 from games.errors import InvalidInput
 from search.players.presets import BEST
 from tests.cluster.service.process import Server, http
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 THREE = "morris:variant=three"
 MILL = ["a1", "c3", "b1", "b3"]
@@ -144,7 +144,7 @@ def test_more_than_can_wait_are_told_to_come_again() -> None:
         other = threads.submit(known.move, "tictactoe", small, "b")
         assert not other.done()
         ends.set()
-        assert other.result(60)["simulations"] > 0
+        assert other.result(PATIENCE_S)["simulations"] > 0
         assert [type(each.exception(60)) for each in waiting] == [Problem] * len(waiting)
     with pytest.raises(InvalidInput):
         known.move("tictactoe", MoveBody(moves=["z9"]))
@@ -157,7 +157,7 @@ def test_the_next_turn_is_that_of_the_address_that_has_taken_least() -> None:
 
     def ask(address: str) -> None:
         with turns.turn(address, lambda: None):
-            gate.wait(60)
+            gate.wait(PATIENCE_S)
             order.append(address)
 
     with ThreadPoolExecutor(8) as threads:

@@ -28,6 +28,7 @@ from search.tree.merge import lone_root
 from search.worker import Worker
 from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
 from tests.fake_executor import Fake
+from tests.waiting import PATIENCE_S
 
 
 class Seen:
@@ -74,9 +75,9 @@ def run_all(runs: Iterable[Run], make_executor: Any = inline) -> Pool:
         pool.add(run)
     pool.start()
     for run in runs:
-        assert run.watcher.over.wait(60)  # type: ignore[attr-defined]
+        assert run.watcher.over.wait(PATIENCE_S)  # type: ignore[attr-defined]
     pool.stop()
-    pool.join(10)
+    pool.join(PATIENCE_S)
     pool.close()
     assert not pool.alive
     return pool
@@ -199,7 +200,7 @@ def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path, strategy: str, simula
     run = run_of(tmp_path, request, first)
     pool.add(run)
     pool.start()
-    pool.join(60)
+    pool.join(PATIENCE_S)
     pool.close()
     assert first.ends == 0 and first.over.is_set()
     again = Seen()
@@ -377,7 +378,7 @@ def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
     pool = Pool(Idle)
     pool.start()
     pool.stop()
-    pool.join(5)
+    pool.join(PATIENCE_S)
     assert not pool.alive
     assert Idle.looks > 0
 

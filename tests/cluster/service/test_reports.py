@@ -18,7 +18,7 @@ from cluster.service.reports import MOST, content_of, listed_in
 from search.request import SearchRequest
 from tests.cluster.searches import alone
 from tests.cluster.service.process import Server, http
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -30,7 +30,7 @@ ROWS: list[dict[str, Any]] = [
     for workers in (1, 8)
 ]
 STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
-PATIENCE_S = 120.0
+
 SERVER = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
 
 

@@ -21,7 +21,7 @@ from search.request import SearchRequest
 from search.run_inline import run
 from tests.cluster.searches import alone, unchanged
 from tests.cluster.service.process import Server, http, searching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 SMALL: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "seconds": 60, "lanes": 3}
@@ -111,7 +111,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Client, ser
     seen: list[int] = []
     for _ in range(3):
         headers = {"Last-Event-ID": str(seen[-1])} if seen else {}
-        with httpx.stream("GET", path, headers=headers, timeout=10) as response:
+        with httpx.stream("GET", path, headers=headers, timeout=PATIENCE_S) as response:
             new = 0
             for line in response.iter_lines():
                 if line.startswith("id: "):
