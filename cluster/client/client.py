@@ -108,7 +108,8 @@ def http_settings(url: str, token: str | None) -> dict[str, Any]:
     if parts.scheme not in ("http", "https") or not parts.host:
         raise InvalidInput("server", url, "an address such as http://localhost:8000")
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    base = str(parts).rstrip("/") + "/api/v1"
+    # The address of a page that is shown has a fragment.
+    base = str(parts.copy_with(query=None, fragment=None)).rstrip("/") + "/api/v1"
     return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S}
 
 

@@ -47,6 +47,13 @@ class ServerOptions:
         "An origin whose pages have access, such as https://example.org; may be repeated.",
         ACCESS,
     )
+    root_path: str = option(
+        "",
+        "PATH",
+        "Prefix, such as /banyan, of paths that a proxy passes on unchanged; not needed where the proxy "
+        "removes it.",
+        ACCESS,
+    )
     allow_games: list[str] | None = option(
         None,
         "NAME",
@@ -65,7 +72,8 @@ class ServerOptions:
     checkpoint_every: float = option(10.0, "S", "Seconds between checkpoints of a running search.", min=0.1)
 
     def settings(self, limits: Limits) -> Settings:
-        """The options, read. Raises InvalidInput (token_file, allow_games)."""
+        """The options, read. Raises InvalidInput (token_file, root_path, allow_games)."""
+        from cluster.service.api.middleware import read_root_path
         from cluster.service.api.tokens import read_tokens
         from cluster.service.known_games import allow_games
         from cluster.service.server import Settings
@@ -76,6 +84,7 @@ class ServerOptions:
             self.port,
             read_tokens(self.token_file),
             self.cors_origin or (),
+            read_root_path(self.root_path),
             limits,
             self.checkpoint_every,
             allow_games(self.allow_games or ()),

@@ -78,13 +78,13 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def of_input(error: InvalidInput) -> Problem:
-    """The problem (422) for an input that is not accepted."""
+def of_input(error: InvalidInput, status: int = 422, headers: Mapping[str, str] | None = None) -> Problem:
+    """The problem for an input that is not accepted."""
     name, blank, rest = error.field.partition(" ")
     field = str(shown(FIELDS.get(name, name) + blank + rest))
     value = shown(error.value)
     detail = f"{field}: {value!r} is not accepted; expected {error.accepted}"
-    return Problem(422, detail, field=field, value=value, accepted=error.accepted)
+    return Problem(status, detail, headers, field=field, value=value, accepted=error.accepted)
 
 
 def of_storage(reason: str) -> Problem:

@@ -52,6 +52,7 @@ class Settings:
     port: int = 8000
     tokens: Tokens = field(default_factory=Tokens)
     origins: Sequence[str] = ()
+    root_path: str = ""
     limits: Limits = field(default_factory=Limits)
     checkpoint_every_s: float = 10.0
     allowed: AllowedGames = field(default_factory=AllowedGames)
@@ -96,7 +97,13 @@ def _serve(
         searches = Searches(store, pool, limits, settings.checkpoint_every_s, games=games)
         searches.figures.restarts = restarts
         searches.metrics.watch_executor(pool.executor)
-        app = create_app(searches, settings.tokens, settings.origins, allow_speedup=settings.allow_speedup)
+        app = create_app(
+            searches,
+            settings.tokens,
+            settings.origins,
+            root_path=settings.root_path,
+            allow_speedup=settings.allow_speedup,
+        )
         pool.start()
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()

@@ -39,10 +39,11 @@ def create_app(
     tokens: Tokens | None = None,
     origins: Sequence[str] = (),
     *,
+    root_path: str = "",
     allow_speedup: bool = False,
 ) -> FastAPI:
-    """The application; ``origins``: origins of other web pages that may use the API; ``allow_speedup``:
-    whether clients may measure the speedup of the workers."""
+    """The application; ``origins``: origins of other web pages that may use the API; ``root_path``: a prefix
+    that paths may have; ``allow_speedup``: whether clients may measure the speedup of the workers."""
     tokens = tokens or Tokens()
     app = FastAPI(
         title="Banyan",
@@ -50,6 +51,10 @@ def create_app(
         description=DESCRIPTION,
         openapi_url=f"{PREFIX}/openapi.json",
         openapi_tags=TAGS,
+        # Relative to the document, because a proxy may have added a prefix to the paths.
+        servers=[{"url": "../.."}],
+        # A redirection would name scheme, host and path as this server has them.
+        redirect_slashes=False,
         # FastAPI's documentation pages load scripts from other hosts.
         docs_url=None,
         redoc_url=None,
@@ -68,7 +73,9 @@ def create_app(
         app.include_router(router)
     app.mount(page_routes.PREFIX, page_routes.PageFiles(directory=page_routes.FOLDER))
     limits, figures = searches.limits, searches.figures
-    app.add_middleware(Guard, tokens=tokens, origins=origins, limits=limits, figures=figures)
+    app.add_middleware(
+        Guard, tokens=tokens, origins=origins, limits=limits, figures=figures, root_path=root_path
+    )
     if origins:
         app.add_middleware(
             CORSMiddleware,

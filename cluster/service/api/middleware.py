@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import quote, unquote
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -17,9 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cluster.service.api.connections import address_of
 from cluster.service.api.page_routes import is_page
 from cluster.service.api.tokens import LOOPBACK, Tokens
-from cluster.service.errors import Problem, shown
+from cluster.service.errors import Problem, of_input, shown
 from cluster.service.limits import Limits, of_one
 from cluster.service.service_figures import OTHER, ServiceFigures
+from games.errors import InvalidInput
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths without a token: health probes, whose answers contain no data."""
@@ -29,6 +31,8 @@ OWN_SITES = frozenset({None, "none", "same-origin"})
 """Values of the header Sec-Fetch-Site of requests that do not come from pages of other origins."""
 PAGE_PATH = "/"
 _JSON = re.compile(r"application/(.+\+)?json")
+_PLAIN = re.compile("(identity)?")
+_PREFIX = re.compile(r"(/[^/?#\s]+)*/?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HOST = re.compile(r"(\[[0-9a-fA-F:]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
@@ -44,8 +48,10 @@ class Guard:
         origins: Sequence[str],
         limits: Limits,
         figures: ServiceFigures,
+        root_path: str = "",
     ) -> None:
         self._app = app
+        self._root_path = root_path
         self._tokens = tokens
         self._origins = frozenset(origins)
         self._body_bytes = limits.body_bytes
@@ -73,6 +79,7 @@ class Guard:
             await send(message)
 
         try:
+            scope = self._inside(scope)
             with self._place(scope):
                 self._check(scope)
                 if not is_open(scope["path"]):
@@ -92,6 +99,23 @@ class Guard:
             if not begun:
                 count(500)
             raise
+
+    def _inside(self, scope: Scope) -> Scope:
+        """A request without the prefix of a proxy, where its path has one, and with GET for HEAD.
+
+        Raises Problem (308) for the prefix alone: the paths of the page are relative to what is below it.
+        """
+        path = scope["path"].removeprefix(self._root_path)
+        if not path:
+            below = f"{scope['path'].rpartition('/')[2]}/"
+            raise Problem(308, f"the page is at {below}", {"Location": quote(below)})
+        # uvicorn leaves out the body of an answer to HEAD. An event stream would have no end.
+        as_get = scope["method"] == "HEAD" and not path.endswith("/events")
+        return {
+            **scope,
+            "path": path if path.startswith("/") else scope["path"],
+            "method": "GET" if as_get else scope["method"],
+        }
 
     @contextmanager
     def _place(self, scope: Scope) -> Iterator[None]:
@@ -121,10 +145,8 @@ class Guard:
             raise Problem(400, detail, {"Connection": "close"}, field="Content-Length")
         # DNS rebinding: a page whose host name was made to resolve to this machine sends its own name.
         if not self._tokens and _host_of(headers.get("host", "")) not in LOOPBACK:
-            self._figures.refused("host")
-            raise Problem(
-                421, "this server answers to localhost only", field="Host", value=headers.get("host")
-            )
+            accepted = f"{' or '.join(LOOPBACK)}; a server with a token (--token-file) has any name"
+            raise self._of_other_host(421, InvalidInput("Host", headers.get("host"), accepted))
         self._check_page(headers, path)
         preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
         if is_open(path) or preflight:
@@ -143,13 +165,20 @@ class Guard:
         if origin is not None:
             if origin in self._origins:
                 return
-            if origin.partition("://")[2] != headers.get("host", ""):
-                self._figures.refused("host")
-                raise Problem(403, "pages of other origins are not allowed", field="Origin", value=origin)
+            if origin.partition("://")[2] != (host := headers.get("host", "")):
+                accepted = (
+                    f"a page of {shown(host)!r}, the Host of this request, or of a --cors-origin; a proxy "
+                    "must pass on the Host that it was sent (nginx: proxy_set_header Host $http_host)"
+                )
+                raise self._of_other_host(403, InvalidInput("Origin", origin, accepted))
         # Links from other origins to the page are allowed.
         if site not in OWN_SITES and path != PAGE_PATH:
-            self._figures.refused("host")
-            raise Problem(403, "pages of other origins are not allowed", field="Sec-Fetch-Site", value=site)
+            accepted = "a page of this server, or of a --cors-origin"
+            raise self._of_other_host(403, InvalidInput("Sec-Fetch-Site", site, accepted))
+
+    def _of_other_host(self, status: int, error: InvalidInput) -> Problem:
+        self._figures.refused("host")
+        return of_input(error, status)
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
         """Read the whole body; returns a receive function that replays it. Raises Problem (408, 413, 415)."""
@@ -167,7 +196,7 @@ class Guard:
         except TimeoutError:
             raise Problem(408, f"the body took longer than {BODY_S:g} s", {"Connection": "close"}) from None
         if body and scope["method"] == "POST":
-            _check_type(headers.get("content-type"))
+            _check_type(headers)
             body = without_surrogates(body)
         given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -182,27 +211,42 @@ class Guard:
         return Problem(413, f"the body is too large: {accepted}", {"Connection": "close"}, accepted=accepted)
 
 
+def read_root_path(text: str) -> str:
+    """A prefix of paths, decoded, with no slash at its end. Raises InvalidInput (field ``root_path``)."""
+    if not _PREFIX.fullmatch(text):
+        raise InvalidInput("root_path", text, "a path such as /banyan")
+    return unquote(text.rstrip("/"))
+
+
 def is_open(path: str) -> bool:
     """Whether a path needs no token: probes and the page. Bodies sent there are not read."""
     return path in OPEN_PATHS or is_page(path)
 
 
 def without_surrogates(body: bytes) -> bytes:
-    """JSON in which lone surrogates, which no answer could repeat, are the text of their escapes."""
+    """JSON in which lone surrogates, which no answer could repeat, are the text of their escapes.
+
+    Raises Problem (422) for what Python's parser gives up; what is only malformed is returned as it is.
+    """
     try:
         text = json.dumps(json.loads(body), ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except json.JSONDecodeError:
         return body
+    except (ValueError, RecursionError):
+        accepted = "JSON in UTF-8, not nested deeply, with numbers of at most 4300 digits"
+        raise of_input(InvalidInput("body", body.decode(errors="replace"), accepted)) from None
     return _SURROGATE.sub(lambda lone: f"\\\\u{ord(lone[0]):x}", text).encode()
 
 
-def _check_type(content_type: str | None) -> None:
-    """Raise Problem (415) for a body whose content type is not JSON."""
-    kind = (content_type or "").partition(";")[0].strip().lower()
-    if not _JSON.fullmatch(kind):
-        detail = f"Content-Type: {shown(content_type)!r} is not accepted; expected application/json"
-        value = shown(content_type)
-        raise Problem(415, detail, field="Content-Type", value=value, accepted="application/json")
+def _check_type(headers: Headers) -> None:
+    """Raise Problem (415) for a body whose content type is not JSON, or that is compressed."""
+    for field, accepted, form in (
+        ("Content-Type", "application/json", _JSON),
+        ("Content-Encoding", "identity", _PLAIN),
+    ):
+        value = headers.get(field)
+        if not form.fullmatch((value or "").partition(";")[0].strip().lower()):
+            raise of_input(InvalidInput(field, value, accepted), 415, {"Accept-Encoding": "identity"})
 
 
 def _host_of(header: str) -> str:

@@ -86,7 +86,8 @@ def create(
 ) -> dict[str, Any]:
     """Store and start a search. It survives the connection and restarts of the server."""
     record, repeated = searches.submit(body, key, address_of(request.client))
-    response.headers["Location"] = f"/api/v1/searches/{record.id}"
+    # Relative, because a proxy may have added a prefix to the path.
+    response.headers["Location"] = f"searches/{record.id}"
     if repeated:
         response.headers["Idempotent-Replayed"] = "true"
     return view(searches, record)

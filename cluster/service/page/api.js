@@ -1,43 +1,58 @@
 // The service, over HTTP: requests, the bearer token, and problems as errors.
 
-const ROOT = "/api/v1";
-const TOKEN = "banyan-token";
+/** Where the service is: where the page is, which a proxy may have given a prefix. */
+export const SERVER = new URL(".", location).href.replace(/\/$/, "");
+const ROOT = `${SERVER}/api/v1`;
+/** Services of other prefixes of the same host have tokens of their own. */
+const TOKEN = `banyan-token ${SERVER}`;
 
-/** What the service refuses, in its own words. */
+/** What the service refuses, in its own words; the status is 0 where nobody answers. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail || body.title || `the server answered ${status}`);
+    const other = `Status ${status}, and not from Banyan: a proxy may ask for a login, or wait for the server.`;
+    super(body?.detail || (status ? other : "The server does not answer."));
     this.status = status;
-    this.field = body.field ?? null;
   }
 }
 
 /** Whoever asks for a token is told here when one is needed. */
 export const needs = new EventTarget();
 
-export const token = () => sessionStorage.getItem(TOKEN);
+const token = () => sessionStorage.getItem(TOKEN);
 export const setToken = (value) =>
   value ? sessionStorage.setItem(TOKEN, value) : sessionStorage.removeItem(TOKEN);
 
-/** Headers with the token, if there is one. */
-export function headers(more = {}) {
-  const known = token();
-  return known ? { ...more, Authorization: `Bearer ${known}` } : more;
+/** What went wrong, for people: in the words of the service, or in this sentence if it is a fault of the page. */
+export function words(error, sentence = "The page cannot show what the server sent. Reload it: it may be of another version.") {
+  if (error instanceof Problem) return error.message;
+  console.error(error);
+  return sentence;
 }
 
-/** JSON from the service. Throws Problem, and TypeError where no server answers. */
+/** JSON in which integers that JavaScript would round read as they were sent, and count as the nearest number. */
+export function read(text) {
+  return JSON.parse(text, (_, value, { source } = {}) => {
+    if (Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
+    return Object.assign(Object(value), { toString: () => source, toJSON: () => JSON.rawJSON(source) });
+  });
+}
+
+/** Send a request to the service, with the token, if there is one. Throws Problem unless it succeeds. */
+export async function send(path, headers, options) {
+  const known = token();
+  if (known) headers.Authorization = `Bearer ${known}`;
+  const answer = await fetch(ROOT + path, { headers, ...options }).catch(() => Response.error());
+  if (answer.ok) return answer;
+  if (answer.status === 401) needs.dispatchEvent(new Event("token"));
+  throw new Problem(answer.status, await answer.json().catch(() => null));
+}
+
+/** JSON from the service. Throws Problem. */
 export async function ask(method, path, body = undefined, more = {}) {
   const sent = { ...more };
   if (body !== undefined) sent["Content-Type"] = "application/json";
-  const answer = await fetch(ROOT + path, {
-    method,
-    headers: headers(sent),
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  if (answer.ok) return answer.json();
-  const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
-  if (answer.status === 401) needs.dispatchEvent(new Event("token"));
-  throw problem;
+  const answer = await send(path, sent, { method, body: body && JSON.stringify(body) });
+  return answer.text().then(read).catch(() => Promise.reject(new Problem(answer.status)));
 }
 
 /** How the service works, in its own words; known once it was asked for its games. */
@@ -74,14 +89,13 @@ export function move(spec, body, wanted = () => true) {
   return patiently(() => ask("POST", `/games/${encodeURIComponent(spec)}/moves`, body), wanted);
 }
 
-/** Send again while no server answers, or one that has too much to do, for as long as it is wanted. */
+/** Send again while no server answers, or one that has too much to do, or a proxy without one, for as long as it is wanted. */
 async function patiently(send, wanted) {
   for (;;) {
     try {
       return await send();
     } catch (error) {
-      const busy = error instanceof Problem && (error.status === 429 || error.status === 503);
-      if ((error instanceof Problem && !busy) || !wanted()) throw error;
+      if (![0, 429, 502, 503, 504].includes(error.status) || !wanted()) throw error;
       await pause(1000);
     }
   }

@@ -26,7 +26,7 @@ async function start() {
   for (;;) {
     try {
       const games = await api.games();
-      play = new Play();
+      play ??= new Play();
       const setup = new Setup(byId("setup"), games, (plan) => {
         if (location.hash.startsWith("#/searches/")) history.replaceState(null, "", "#/play");
         play.begin(plan);
@@ -36,10 +36,10 @@ async function start() {
       else play.begin(setup.plan());
       return;
     } catch (error) {
-      byId("status").textContent = error.message;
+      byId("status").textContent = api.words(error);
       await new Promise((resolve) => {
         api.needs.addEventListener("given", resolve, { once: true });
-        if (!(error instanceof api.Problem)) setTimeout(resolve, 2000);
+        if (error.status !== 401) setTimeout(resolve, 2000);
       });
     }
   }
@@ -75,10 +75,10 @@ async function route() {
   if (id && play) {
     try {
       const search = await api.search(id);
-      if (!search.request) throw new Error(`${search.error.title}: ${search.error.detail}`);
+      if (!search.request) throw new api.Problem(200, { detail: `${search.error.title}: ${search.error.detail}` });
       await play.open(search);
     } catch (error) {
-      byId("status").textContent = error.message;
+      byId("status").textContent = api.words(error);
     }
   }
 }

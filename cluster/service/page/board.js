@@ -192,8 +192,7 @@ export class Board {
   #choose(key) {
     if (!this.enabled) return;
     const here = this.source === null ? [] : this.moves.to(key, this.source);
-    const direct = this.moves.to(key);
-    const found = here.length ? here : direct;
+    const found = here.length ? here : this.moves.to(key);
     if (found.length === 1) this.#make(found[0]);
     else if (found.length > 1) this.#ask(found);
     else {

@@ -1,7 +1,7 @@
 // The cluster: throughput of the last minutes by search, and what every worker did in the last minute.
 
 import * as api from "./api.js";
-import { byId, el, percent, seconds, short } from "./dom.js";
+import { byId, drawn, el, percent, seconds, short } from "./dom.js";
 import { follow } from "./events.js";
 import { timeline } from "./plot.js";
 import { titleOf } from "./titles.js";
@@ -64,18 +64,19 @@ class View {
   follow() {
     this.stop();
     const end = follow("/cluster/events", {
-      event: (name, data) => {
-        if (name === "cluster") this.#take(data);
-        else if (name === "tick" && this.all) this.#tick(data);
-        this.soon();
-      },
+      event: (name, data) =>
+        drawn(byId("view-cluster"), () => {
+          if (name === "cluster") this.#take(data);
+          else if (name === "tick" && this.all) this.#tick(data);
+          this.soon();
+        }),
       link: (connected) => {
         this.connected = connected;
         this.problem = "";
         this.soon();
       },
       failed: (error) => {
-        this.problem = error.message;
+        this.problem = api.words(error);
         this.soon();
       },
     });
@@ -90,7 +91,7 @@ class View {
   soon() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      this.#draw();
+      drawn(byId("view-cluster"), () => this.#draw());
     });
   }
 
@@ -158,7 +159,7 @@ class View {
     if (!all) return;
     const empty = !all.now.searches_running && !all.now.searches_waiting && !Object.keys(all.searches).length;
     byId("cluster-empty").hidden = !empty;
-    write(byId("cluster-command"), `banyan search gomoku --server ${location.origin}`);
+    write(byId("cluster-command"), `banyan search gomoku --server ${api.SERVER}`);
     byId("cluster-figures").hidden = byId("throughput").hidden = empty;
     if (!empty) {
       figures(all);
@@ -265,7 +266,7 @@ class View {
   async begin() {
     byId("cluster-begin").disabled = true;
     write(byId("cluster-problem"), "");
-    await api.begin({ game: "gomoku", seconds: 30 }).catch((error) => write(byId("cluster-problem"), error.message));
+    await api.begin({ game: "gomoku", seconds: 30 }).catch((error) => write(byId("cluster-problem"), api.words(error)));
     byId("cluster-begin").disabled = false;
   }
 }

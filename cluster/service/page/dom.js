@@ -1,5 +1,7 @@
 // Elements, and numbers as people read them.
 
+import { words } from "./api.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An HTML element. Properties that begin with "on" are listeners, others attributes; null leaves one out. */
@@ -22,11 +24,23 @@ function fill(node, properties, children) {
   return node;
 }
 
+/** Draw in `host`; whether that succeeds. If not, a sentence takes the place of all that is there, until it is drawn again. */
+export function drawn(host, draw, sentence = undefined) {
+  host.querySelector(":scope > .fault")?.remove();
+  try {
+    draw();
+    return true;
+  } catch (error) {
+    host.prepend(el("p", { class: "fault problem", role: "alert" }, words(error, sentence)));
+    return false;
+  }
+}
+
 /** The element with this id. */
 export const byId = (id) => document.getElementById(id);
 
 /** 1234567 as "1 234 567". */
-export const whole = (number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
+export const whole = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
 /** 1234567 as "1.23 M". */
 export function short(number) {

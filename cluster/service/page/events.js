@@ -1,6 +1,6 @@
 // Streams of the service: server-sent events, read by fetch, because EventSource sends no token.
 
-import { Problem, headers, needs, pause } from "./api.js";
+import { pause, read, send } from "./api.js";
 
 const WAITS_MS = [300, 700, 1500, 3000];
 
@@ -23,16 +23,12 @@ async function run(path, signal, event, link) {
   for (;;) {
     try {
       const sent = { Accept: "text/event-stream", ...(last === null ? {} : { "Last-Event-ID": last }) };
-      const answer = await fetch(`/api/v1${path}`, { headers: headers(sent), signal, cache: "no-store" });
+      const answer = await send(path, sent, { signal, cache: "no-store" });
       if (answer.status === 204) return;
-      if (!answer.ok) {
-        if (answer.status === 401) needs.dispatchEvent(new Event("token"));
-        throw new Problem(answer.status, await answer.json().catch(() => ({})));
-      }
       link(true);
       for await (const each of messages(answer.body)) {
         last = each.id ?? last;
-        const data = JSON.parse(each.data);
+        const data = read(each.data);
         // By itself: a fault of the page is no lost connection.
         queueMicrotask(() => event(each.name, data));
         losses = 0;
@@ -41,7 +37,7 @@ async function run(path, signal, event, link) {
     } catch (error) {
       if (signal.aborted) throw error;
       // What is refused now may not be later: a full server, a token that is typed in, a proxy that waits.
-      if (error instanceof Problem && error.status === 404) throw error;
+      if (error.status === 404) throw error;
     }
     link(false);
     await pause(WAITS_MS[Math.min(losses, WAITS_MS.length - 1)]);

@@ -60,7 +60,5 @@ function name(panels, position, players, mine) {
     }
   });
   if (mine !== null && panels.length === 2 && panels[0].shooter !== mine) panels.reverse();
-  panels.slice(1).forEach((each) => {
-    each.aside = true;
-  });
+  panels.slice(1).forEach((each) => (each.aside = true));
 }

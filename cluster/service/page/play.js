@@ -47,51 +47,52 @@ export class Play {
   /** Begin the game that the plan says. */
   async begin(plan) {
     const turn = this.#leave();
-    try {
+    await this.#try(turn, async () => {
       const game = await api.game(plan.game);
+      const deal = Math.floor(Math.random() * SEEDS);
+      // Where there is chance, games may begin in different ways.
+      const start = game.chance && !hides(game) ? (await api.position(plan.game, { deal })).position : null;
       if (turn !== this.turn) return;
-      this.game = game;
+      Object.assign(this, { game, start, moves: [], chosen: [], fleet: [], deal: hides(game) ? deal : null });
+      this.plan = { ...plan, sides: sidesOf(plan.sides, game) };
+      await this.#show();
+    });
+  }
+
+  /** Do something for this turn; say what goes wrong, unless another one has begun. */
+  async #try(turn, action) {
+    try {
+      await action();
     } catch (error) {
-      if (turn === this.turn) this.#say(error.message, true);
-      return;
+      if (turn === this.turn) this.#failed(error);
     }
-    this.plan = { ...plan, sides: sidesOf(plan.sides, this.game) };
-    this.moves = [];
-    this.chosen = [];
-    this.start = null;
-    const deal = Math.floor(Math.random() * SEEDS);
-    this.deal = this.#hides ? deal : null;
-    this.fleet = [];
-    // Where there is chance, games may begin in different ways.
-    if (this.game.chance && !this.#hides) {
-      try {
-        const { position } = await api.position(plan.game, { deal });
-        if (turn !== this.turn) return;
-        this.start = position;
-      } catch (error) {
-        if (turn === this.turn) this.#say(error.message, true);
-        return;
-      }
-    }
-    await this.#show();
+  }
+
+  /** Say what went wrong. Of what cannot be shown nothing stays. */
+  #failed(error) {
+    this.#say(api.words(error), true);
+    if (error instanceof api.Problem) return;
+    for (const id of ["board", "legal-moves", "moves"]) byId(id).replaceChildren();
   }
 
   /** Show a search that somebody asked for, and the position that it is about. */
   async open(search) {
     const turn = this.#leave(search.id);
-    const { request } = search;
-    const game = await api.game(request.game);
-    if (turn !== this.turn) return;
-    this.game = game;
-    const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
-    this.plan = { game: request.game, sides: this.game.players.map(() => ({ who: "person", effort })) };
-    this.moves = [...request.moves];
-    this.chosen = this.moves.map(() => true);
-    this.start = request.position;
-    this.deal = null;
-    await this.#show();
-    this.asking = null;
-    this.#watch(search);
+    await this.#try(turn, async () => {
+      const { request } = search;
+      const game = await api.game(request.game);
+      if (turn !== this.turn) return;
+      this.game = game;
+      const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
+      this.plan = { game: request.game, sides: this.game.players.map(() => ({ who: "person", effort })) };
+      this.moves = [...request.moves];
+      this.chosen = this.moves.map(() => true);
+      this.start = request.position;
+      this.deal = null;
+      await this.#show();
+      this.asking = null;
+      this.#watch(search);
+    });
   }
 
   /** Leave the search that is watched; one that was asked for here and is wanted no more ends. */
@@ -106,13 +107,7 @@ export class Play {
   #leave(next = null) {
     this.#drop(next);
     this.asking = null;
-    byId("table").hidden = false;
     return this.turn;
-  }
-
-  /** Whether some part of a position is hidden, and not what chance will bring alone. */
-  get #hides() {
-    return this.game.hidden_information && !this.game.open_loop;
   }
 
   /** Whether values are shares of wins. */
@@ -129,35 +124,33 @@ export class Play {
   /** Have the service say where the game is, and go on from there. */
   async #show() {
     const turn = this.turn;
-    const mine = this.#hides ? this.#mine : null;
-    let position;
+    const mine = hides(this.game) ? this.#mine : null;
     try {
-      position = await api.position(this.plan.game, {
+      let position = await api.position(this.plan.game, {
         moves: this.moves,
         ...(this.start === null ? {} : { position: this.start }),
         ...(this.deal === null ? {} : { deal: this.deal, draws: DRAWS }),
         ...(mine === null || this.deal === null ? {} : { show: mine, fleet: this.fleet }),
       });
+      if (turn !== this.turn) return;
+      if (position.placing) position = placed(position, mine);
+      this.position = position;
+      const given = this.deal !== null && !position.placing && position.legal_moves.length === 1 && !position.cells[position.legal_moves[0]];
+      if (given) {
+        // An answer that only one thing can be is nobody's choice.
+        this.#played(position.legal_moves[0]);
+        return;
+      }
+      const chance = position.player === CHANCE;
+      const person = position.placing || !position.over && (chance ? !this.dice : this.plan.sides[position.player].who === "person");
+      this.board.show(position, { players: this.game.players, enabled: person, mine });
+      this.#status(person);
+      if (chance) {
+        if (this.dice) await this.#draw();
+      } else if (!position.over && !person) await this.#ask(turn, true);
     } catch (error) {
       if (turn === this.turn) this.#refused(error);
-      return;
     }
-    if (turn !== this.turn) return;
-    if (position.placing) position = placed(position, mine);
-    this.position = position;
-    const given = this.deal !== null && !position.placing && position.legal_moves.length === 1 && !position.cells[position.legal_moves[0]];
-    if (given) {
-      // An answer that only one thing can be is nobody's choice.
-      this.#played(position.legal_moves[0]);
-      return;
-    }
-    const chance = position.player === CHANCE;
-    const person = position.placing || !position.over && (chance ? !this.dice : this.plan.sides[position.player].who === "person");
-    this.board.show(position, { players: this.game.players, enabled: person, mine });
-    this.#status(person);
-    if (chance) {
-      if (this.dice) await this.#draw();
-    } else if (!position.over && !person) await this.#ask(turn, true);
   }
 
   /** Have the service draw what chance brings. */
@@ -166,18 +159,16 @@ export class Play {
     const turn = this.turn;
     const body = { moves: this.moves, seed: Math.floor(Math.random() * SEEDS) };
     if (this.start !== null) body.position = this.start;
-    try {
+    await this.#try(turn, async () => {
       const { move } = await api.move(this.plan.game, body, () => turn === this.turn);
       if (turn === this.turn) this.#playSoon(move);
-    } catch (error) {
-      if (turn === this.turn) this.#say(error.message, true);
-    }
+    });
   }
 
   /** What was not taken: say it, and let the move be made otherwise. */
   #refused(error) {
-    this.#say(error.message, true);
-    if (error instanceof api.Problem && this.moves.length && error.status === 422) {
+    this.#failed(error);
+    if (this.moves.length && error.status === 422) {
       this.moves.pop();
       this.chosen.pop();
       this.#show();
@@ -208,7 +199,7 @@ export class Play {
     }
     const body = { game: this.plan.game, moves: this.moves, ...settingsOf(side, this.game), ...side.effort, seed: this.moves.length };
     if (this.start !== null) body.position = this.start;
-    try {
+    await this.#try(turn, async () => {
       const search = await api.begin(body, () => turn === this.turn);
       if (turn !== this.turn) {
         api.cancel(search.id).catch(() => {});
@@ -217,9 +208,7 @@ export class Play {
       this.asked = search.id;
       this.asking = play ? turn : null;
       this.#watch(search);
-    } catch (error) {
-      if (turn === this.turn) this.#say(error.message, true);
-    }
+    });
   }
 
   /** Have the player that is known to be the strongest move. */
@@ -227,16 +216,14 @@ export class Play {
     const body = { moves: this.moves, seconds: secondsOf(side), seed: this.moves.length };
     if (this.start !== null) body.position = this.start;
     const { player } = this.position;
-    try {
+    await this.#try(turn, async () => {
       const answer = await api.move(this.plan.game, body, () => turn === this.turn);
       if (turn !== this.turn) return;
       const host = byId("watch");
       host.replaceChildren(...answerOf(answer, this.#side(player), this.#shares));
       host.hidden = false;
       this.#playSoon(answer.move);
-    } catch (error) {
-      if (turn === this.turn) this.#say(error.message, true);
-    }
+    });
   }
 
   /** Watch a search of the position that is shown, for the side that is to move there. */
@@ -363,6 +350,9 @@ function placed(position, mine) {
   const rows = position.secret.rows.map((row) => row.map(() => ({ text: "", owner: null, last: false })));
   return { ...position, player: 1 - mine, chances: null, board: { ...position.secret, rows } };
 }
+
+/** Whether some part of a position is hidden, and not what chance will bring alone. */
+const hides = (game) => game.hidden_information && !game.open_loop;
 
 /** A side for each player: those of the form, of which the second stands for all others. */
 function sidesOf(sides, { players }) {

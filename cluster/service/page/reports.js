@@ -1,7 +1,7 @@
 // Results of `banyan speedup`, `predict` and `strength`: a list, plots, and a measurement on the server's workers.
 
 import * as api from "./api.js";
-import { byId, el, percent, seconds, short } from "./dom.js";
+import { byId, drawn, el, percent, seconds, short } from "./dom.js";
 import { chart } from "./plot.js";
 import { titleOf } from "./titles.js";
 
@@ -48,9 +48,7 @@ export function watch() {
     }
   };
   all();
-  return () => {
-    wanted = false;
-  };
+  return () => (wanted = false);
 }
 
 /** Do something with the server, and say what goes wrong. */
@@ -59,7 +57,7 @@ async function said(where, action) {
     await action();
     byId(where).textContent = "";
   } catch (error) {
-    byId(where).textContent = error.message;
+    byId(where).textContent = api.words(error);
   }
 }
 
@@ -112,7 +110,7 @@ function progress(last) {
 async function list() {
   const { reports: found } = await api.ask("GET", "/reports");
   byId("report-none").hidden = found.length > 0;
-  byId("report-list").replaceChildren(...found.map(entry));
+  drawn(byId("report-list"), () => byId("report-list").replaceChildren(...found.map(entry)));
   const first = found.find((report) => report.problem === null);
   const latest = first && `${first.id} ${first.modified}`;
   if (!first || latest === newest) return;
@@ -134,7 +132,9 @@ function entry(report) {
 
 async function open(report) {
   const content = await api.ask("GET", `/reports/${report.id}`);
-  byId("report-shown").replaceChildren(section(dated(report), content));
+  const shown = byId("report-shown");
+  shown.replaceChildren();
+  drawn(shown, () => shown.append(section(dated(report), content)), `${dated(report)} cannot be drawn: it is not what banyan speedup, predict or strength writes.`);
   opened = report.id;
   for (const each of byId("report-list").querySelectorAll("button")) each.setAttribute("aria-pressed", `${each.dataset.id === opened}`);
 }
@@ -142,7 +142,7 @@ async function open(report) {
 async function take(files) {
   for (const file of files) {
     try {
-      byId("report-shown").prepend(section(file.name, JSON.parse(await file.text())));
+      byId("report-shown").prepend(section(file.name, api.read(await file.text())));
       byId("report-status").textContent = `${file.name} is shown.`;
     } catch {
       byId("report-status").textContent = `${file.name} is not a report that banyan speedup, predict or strength wrote with --out.`;
@@ -283,6 +283,5 @@ function strength({ game, rows, curve }) {
       y: { label: "Elo" },
     }));
   }
-  if (!charts.length) throw new Error("nothing was played yet");
-  return charts;
+  return charts.length ? charts : el("p", { class: "dim" }, "Nothing was played yet.");
 }

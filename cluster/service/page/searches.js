@@ -1,7 +1,7 @@
 // The searches that the service knows, the latest first, and which of them are wanted.
 
 import * as api from "./api.js";
-import { byId, el, seconds, short, signed } from "./dom.js";
+import { byId, drawn, el, seconds, short, signed } from "./dom.js";
 import { specsLike, titleOf } from "./titles.js";
 import { WORDS } from "./watch.js";
 
@@ -23,14 +23,14 @@ export function list() {
       // Answers to what was typed before come too late.
       if (!wanted || mine !== looks) return;
       const now = JSON.stringify([state, typed, searches]);
-      if (now !== shown) draw(searches);
+      if (now !== shown) drawn(byId("searches-rows").closest(".scroll"), () => draw(searches));
       shown = now;
       byId("searches-empty").hidden = searches.length > 0;
       byId("searches-empty").textContent = state || typed ? "No search matches." : "No searches yet.";
       byId("searches-more").hidden = next === null;
       byId("searches-status").textContent = "";
     } catch (error) {
-      byId("searches-status").textContent = error.message;
+      byId("searches-status").textContent = api.words(error);
     }
   };
   const watch = async () => {

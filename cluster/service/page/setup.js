@@ -126,16 +126,14 @@ function field(label, control) {
 /** Who plays for one side. A search has a budget: so many simulations, or so many seconds. */
 function side(name, preset) {
   const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)));
-  const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
+  const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, max: Number.MAX_SAFE_INTEGER, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
   const unit = el("select", { id: `${name}-unit`, "aria-label": `Simulations or seconds of the ${name} player's search`, title: SIMULATION }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
   const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "automatic")));
   const settings = el("select", { id: `${name}-settings`, "aria-label": `Settings of the ${name} player`, title: STRENGTH }, [["best", "strongest settings"], ["plain", "textbook settings"]].map(([value, words]) => el("option", { value }, words)));
   const lanes = el("input", { id: `${name}-lanes`, type: "number", min: 1, max: 1024, placeholder: "auto", title: LANES });
   const use = el("span", { class: "dim small" });
   const effort = el("div", { class: "effort" }, use, el("span", { class: "pair" }, amount, unit), settings);
-  unit.addEventListener("change", () => {
-    amount.value = unit.value === "seconds" ? 5 : SIMULATIONS;
-  });
+  unit.addEventListener("change", () => (amount.value = unit.value === "seconds" ? 5 : SIMULATIONS));
   let opponent = SEARCH;
   const settle = () => {
     // A person's turn can be searched too, by a button.

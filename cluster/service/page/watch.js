@@ -2,7 +2,7 @@
 
 import { valueOf } from "./answer.js";
 import * as api from "./api.js";
-import { el, percent, seconds, short, signed, whole } from "./dom.js";
+import { drawn, el, percent, seconds, short, signed, whole } from "./dom.js";
 import { follow } from "./events.js";
 import { spark } from "./plot.js";
 
@@ -42,20 +42,16 @@ export class Watch {
     this.rates = [];
     this.merges = [];
     this.host.hidden = false;
-    this.draw();
-    if (this.#shown) this.grown(this.#shown.children);
+    if (this.draw() && this.#shown) this.grown(this.#shown.children);
     if (search.started_at) this.#past(search.id);
     if (["done", "cancelled", "failed"].includes(this.state)) return;
     this.stop = follow(`/searches/${search.id}/events`, {
-      event: (name, data) => this.#event(name, data),
+      event: (name, data) => drawn(this.host, () => this.#event(name, data)),
       link: (connected) => {
         this.connected = connected;
         this.draw();
       },
-      failed: (error) => {
-        this.error = { detail: error.message };
-        this.draw();
-      },
+      failed: (error) => this.#fail(error),
     });
   }
 
@@ -80,8 +76,7 @@ export class Watch {
     if (name === "state") this.state = data.state;
     else if (name === "progress") this.#grow(data);
     else if (name === "final") this.#end(data);
-    this.draw();
-    if (name !== "state" && this.#shown) this.grown(this.#shown.children);
+    if (this.draw() && name !== "state" && this.#shown) this.grown(this.#shown.children);
     if (name === "final") this.ended(data);
   }
 
@@ -119,6 +114,10 @@ export class Watch {
   }
 
   draw() {
+    return drawn(this.host, () => this.#draw());
+  }
+
+  #draw() {
     const focus = this.host.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     const shown = this.#shown;
     this.host.replaceChildren(
@@ -141,7 +140,7 @@ export class Watch {
       { class: "watch-head" },
       el("h2", {}, "Search"),
       el("span", { class: `state ${this.connected || !open ? this.state : "lost"}`, "data-state": this.state }, word),
-      open ? el("button", { type: "button", "data-action": "cancel", title: "End the search now, with the best move so far", onclick: () => this.#cancel() }, "Stop") : null,
+      open ? el("button", { type: "button", "data-action": "cancel", title: "End the search now, with the best move so far", onclick: () => api.cancel(this.id).catch(() => {}) }, "Stop") : null,
       ["cancelled", "failed"].includes(this.state)
         ? el("button", { type: "button", "data-action": "resume", onclick: () => this.#resume() }, "Continue")
         : null,
@@ -236,17 +235,13 @@ export class Watch {
     return el("section", { class: "merges" }, el("h3", {}, "Latest merges"), el("ol", {}, this.merges.map((words) => el("li", {}, words))));
   }
 
-  async #cancel() {
-    await api.cancel(this.id).catch(() => {});
+  async #resume() {
+    await api.resume(this.id).then((search) => this.open(search, this.about), (error) => this.#fail(error));
   }
 
-  async #resume() {
-    try {
-      this.open(await api.resume(this.id), this.about);
-    } catch (error) {
-      this.error = { detail: error.message };
-      this.draw();
-    }
+  #fail(error) {
+    this.error = { detail: api.words(error) };
+    this.draw();
   }
 }
 

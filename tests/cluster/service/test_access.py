@@ -82,6 +82,8 @@ def test_only_pages_of_named_origins_may_ask(server: Server) -> None:
     assert "Access-Control-Allow-Origin" not in http.options(url, headers=other | preflight).headers
     answer = http.get(url, headers=other | token)
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
+    for help_ in (f"127.0.0.1:{server.port}", "proxy_set_header Host $http_host", "--cors-origin"):
+        assert help_ in answer.json()["detail"]
     own = {"Origin": server.url}
     assert http.get(url, headers=own | token).status_code == 200
 
@@ -135,6 +137,30 @@ def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: st
     assert http.post(f"{server.url}/api/v1/searches", content=body, headers=said).status_code == 202
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "x" * 1000])
+def test_a_compressed_body_is_not_read(server: Server, coding: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Encoding": coding}
+    answer = httpx.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe"}, headers=headers)
+    assert (answer.status_code, answer.json()["field"]) == (415, "Content-Encoding")
+    assert answer.json()["accepted"] == answer.headers["Accept-Encoding"] == "identity"
+    said = headers | {"Content-Encoding": "Identity"}
+    body = {"game": "tictactoe", "simulations": 10}
+    assert httpx.post(f"{server.url}/api/v1/searches", json=body, headers=said).status_code == 202
+
+
+def test_head_is_answered_as_get_without_a_body(server: Server) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    paths = ("/", "/page/app.js", "/healthz", "/readyz", "/version", "/metrics", "/api/v1/games", "/nowhere")
+    for path in paths:
+        got, head = (httpx.request(method, server.url + path, headers=headers) for method in ("GET", "HEAD"))
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        assert head.headers["Content-Type"] == got.headers["Content-Type"]
+    # An event stream would have no end.
+    events = httpx.head(f"{server.url}/api/v1/cluster/events", headers=headers)
+    assert (events.status_code, events.headers["Allow"]) == (405, "GET")
+    assert httpx.head(f"{server.url}/version").status_code == 401
+
+
 def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
     url, headers = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
     for content in (b"x" * 2001, iter([b"x" * 1000] * 3)):
@@ -149,6 +175,7 @@ def test_names_that_were_made_to_mean_this_machine_are_not_answered(tmp_path: Pa
         for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "", "[::1].x"):
             answer = http.get(server.url + "/version", headers={"Host": host})
             assert answer.status_code in (400, 421), host
+            assert answer.status_code == 400 or "--token-file" in answer.json()["accepted"]
         for host in ("localhost", f"LOCALHOST:{server.port}", "127.0.0.1:1", "[::1]:80"):
             assert http.get(server.url + "/version", headers={"Host": host}).status_code == 200
         page = {"Origin": "http://evil.example"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -310,6 +311,88 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
     expect(page.locator("#report-shown")).to_contain_text(f"Measured on {MACHINE}")
     page.set_input_files("#report-file", tmp_path / "other.json")
     expect(page.locator("#report-status")).to_contain_text("is not a report")
+
+
+VIEWS = [
+    # Where it is asked for, what is sent, what was shown before, how it is asked for again.
+    ("play", "**/positions", {"legal_moves": None}, "#board svg", "text=New game"),
+    ("searches", "**/searches?*", {"searches": [{"request": {}}]}, "#searches-rows a", "#searches-game"),
+    (
+        "reports",
+        "**/reports/*",
+        [{"speedup": 1, "workers": 1}],
+        "#report-shown figure",
+        "#report-list button",
+    ),
+    ("cluster", "**/cluster/events", "event: cluster\ndata: {}\n\n", "#machines canvas", "#to-cluster"),
+    ("searches/ID", "**/searches/ID", {"result": {}}, "#watch .best", "#to-play"),
+]
+
+
+@pytest.mark.parametrize(("view", "asked", "sent", "former", "again"), VIEWS)
+def test_what_cannot_be_drawn_is_one_sentence_in_place_of_the_former(
+    browser: Browser, server: Server, view: str, asked: str, sent: Any, former: str, again: str
+) -> None:
+    (server.data / "one").mkdir(exist_ok=True)
+    (server.data / "one" / "speedup.json").write_text(json.dumps(REPORT))
+    with server.client() as client:
+        search = client.wait(client.submit({"game": "tictactoe", "simulations": 100})["id"])
+    found = Visitor(browser, server.url, view.replace("ID", search["id"]))
+    page = found.page
+    expect(page.locator(former).first).to_be_visible()
+    if view == "searches/ID":
+        sent = search | sent
+    body = sent if isinstance(sent, str) else json.dumps(sent)
+    kind = "text/event-stream" if isinstance(sent, str) else "application/json"
+    page.route(asked.replace("ID", search["id"]), lambda route: route.fulfill(body=body, content_type=kind))
+    if again.startswith("#to-"):
+        page.goto(f"{server.url}/#/reports")
+        page.goto(f"{server.url}/#/{view.replace('ID', search['id'])}")
+    elif again == "#searches-game":
+        page.fill(again, "tic")
+    else:
+        page.locator(again).first.click()
+    fault = page.locator(".fault, #status.problem")
+    expect(fault).to_have_text(
+        re.compile(r"^(The page cannot show what the server sent|gomoku: .* cannot be)")
+    )
+    expect(page.locator(former).first).not_to_be_visible()
+    assert "TypeError" in found.complaints[0]
+    assert "undefined" not in page.locator("main").inner_text()
+    page.unroute_all()
+    found.leave()
+
+
+@pytest.mark.parametrize("status", [200, 502])
+def test_an_answer_that_is_not_of_the_server_is_said(browser: Browser, server: Server, status: int) -> None:
+    found = Visitor(browser, server.url, "searches")
+    login = "<!doctype html><title>Log in</title>"
+    found.page.route("**/searches?*", lambda route: route.fulfill(status=status, body=login))
+    said = found.page.locator("#searches-status")
+    expect(said).to_contain_text(f"Status {status}, and not from Banyan: a proxy may ask for a login")
+    found.page.route("**/searches?*", lambda route: route.abort())
+    expect(said).to_have_text("The server does not answer.")
+    found.page.unroute_all()
+    expect(said).to_have_text("")
+    found.leave()
+
+
+@pytest.mark.parametrize("seed", [2**53 + 1, 2**63 - 1])
+def test_integers_are_shown_as_they_are(visitor: Visitor, server: Server, seed: int) -> None:
+    with server.client() as client:
+        search = client.submit({"game": "tictactoe", "simulations": 100, "seed": seed})
+    visitor.page.goto(f"{server.url}/#/searches/{search['id']}")
+    expect(visitor.page.locator("#watch .state")).to_have_text("done")
+    expect(visitor.page.locator("#watch")).to_contain_text(f"seed {seed}")
+    # They are sent back as they came, and count.
+    sums = f"""async () => {{
+        const {{ read }} = await import("./page/api.js");
+        const {{ whole }} = await import("./page/dom.js");
+        const all = read('[{seed}, -{seed}, 1e300, 0.5, 7]');
+        return [JSON.stringify(all), whole(all[0]), all[0] / 2 === {seed} / 2, typeof all[4]];
+    }}"""
+    written = f"[{seed},-{seed},1e+300,0.5,7]"
+    assert visitor.page.evaluate(sums) == [written, f"{seed:,}".replace(",", "\u202f"), True, "number"]
 
 
 def test_reports_that_commands_wrote_are_drawn(visitor: Visitor, tmp_path: Path, here: Here) -> None:

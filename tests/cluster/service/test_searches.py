@@ -202,7 +202,7 @@ def test_a_repeated_request_with_its_key_is_harmless(client: Client, server: Ser
     again = http.post(url, json=SMALL | {"lanes": 3}, headers={"Idempotency-Key": "k-1"})
     assert first.status_code == again.status_code == 202
     assert first.json()["id"] == again.json()["id"]
-    assert first.headers["Location"] == again.headers["Location"] == f"/api/v1/searches/{first.json()['id']}"
+    assert first.headers["Location"] == again.headers["Location"] == f"searches/{first.json()['id']}"
     assert "Idempotent-Replayed" not in first.headers and again.headers["Idempotent-Replayed"] == "true"
     other = http.post(url, json=SMALL | {"lanes": 4}, headers={"Idempotency-Key": "k-1"})
     assert (other.status_code, other.json()["field"]) == (422, "Idempotency-Key")
@@ -299,14 +299,16 @@ def test_what_cannot_be_is_refused_by_its_field(client: Client, change: dict[str
     assert error.value.accepted
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b'{"game": NaN}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'"x"', b'{"game": NaN}', b"\xff", b"[" * 100_000, b"9" * 5000]
+)
 def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes) -> None:
     answer = http.post(
         f"{server.url}/api/v1/searches", content=body, headers={"content-type": "application/json"}
     )
-    assert answer.status_code in (400, 422)
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["status"] == answer.status_code
+    assert answer.json()["status"] == answer.status_code == 422
+    assert answer.json()["field"] and answer.json()["accepted"]
 
 
 def test_what_is_not_there_is_not_found(client: Client, server: Server) -> None:
