@@ -259,7 +259,6 @@ class Turn:
 
 class _Now(threading.local):
     turn: Turn | None = None
-    """The turn that this thread takes."""
 
 
 _now = _Now()

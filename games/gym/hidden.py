@@ -147,7 +147,6 @@ class OtherEpisode:
     point = 0
 
     def replay(self, player: Hidden, line: Line) -> Step:
-        """Play the changed point."""
         return player.reset(player.states, self.number)
 
 
@@ -159,7 +158,6 @@ class OtherKey:
     point = 0
 
     def replay(self, player: Hidden, line: Line) -> Step:
-        """Play the changed point."""
         return player.turned(Turn(begins=line.begun), line, 0, self.number)
 
 
@@ -171,7 +169,6 @@ class OtherSeed:
     seed: int
 
     def replay(self, player: Hidden, line: Line) -> Step:
-        """Play the changed point."""
         player.go_to(player.states, line.places[self.point - 1])
         player.states.seed(self.seed)
         return player.step(player.states, line.moves[self.point - 1])
@@ -187,12 +184,11 @@ class OtherCall:
     stays: bool
 
     def replay(self, player: Hidden, line: Line) -> Step:
-        """Play the changed point."""
         return player.turned(Turn(self.call, self.seed, self.stays), line, self.point, line.number)
 
 
 Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
-"""What is otherwise at a point of a line: 0 is its reset, n its n th step."""
+"""What is otherwise at a point of a line: 0 is its reset, n its n th step. ``replay`` plays that point."""
 
 
 class Hidden(Player):
