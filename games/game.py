@@ -119,6 +119,9 @@ class Game(ABC):
     moves from the start)."""
     clairvoyant: bool = False
     """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
+    examined: tuple[int, int] | None = None
+    """At how many places of random play, and of how many, it was examined whether simulations see what is
+    hidden; None where nothing was."""
     closed_loop: bool = False
     """With an open loop: whether what is seen after a move counts as a move of chance."""
     opening_plies: int = 2

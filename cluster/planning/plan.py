@@ -210,6 +210,7 @@ class Plan:
             budget=simulations or f"{search.seconds:g} s",
             state_handling=self.game.state_handling,
             clairvoyant=self.game.clairvoyant,
+            examined=self.game.examined,
             workers=executor.num_workers,
             executor=executor.name,
             elapsed_s=jobset.elapsed_s,

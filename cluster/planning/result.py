@@ -44,6 +44,9 @@ class PlanResult:
     """How positions are copied: clone, copy (of what changes), deepcopy or replay."""
     clairvoyant: bool
     """Whether simulations saw what chance would bring."""
+    examined: tuple[int, int] | None
+    """At how many places of random play, and of how many, it was examined whether simulations see what is
+    hidden; None where nothing was, as in problems whose rules say what is drawn."""
     workers: int
     executor: str
     elapsed_s: float
@@ -101,6 +104,7 @@ class PlanResult:
             "simulations_per_s": None if rate is None else round(rate, 1),
             "state_handling": self.state_handling,
             "clairvoyant": self.clairvoyant,
+            "examined": self.examined and dict(zip(("places", "of"), self.examined, strict=True)),
             "workers": self.workers,
             "executor": self.executor,
             "elapsed_s": round(self.elapsed_s, 6),
@@ -141,6 +145,8 @@ class PlanResult:
         if self.clairvoyant:
             seen = "yes: simulations saw what chance would bring, so the return is too high"
             rows.append(("clairvoyant", seen))
+        if self.examined is not None:
+            rows.append(("examined", "{} of {} places, for what is hidden".format(*self.examined)))
         workers = f"{counted(self.workers, 'worker')}, {self.executor}"
         return [
             *rows,

@@ -93,6 +93,9 @@ def parse(spec: Spec) -> Named:
         options = parse_spec(f"{GYM}:{found['options']}" if found["options"] else GYM, "game")
     except InvalidInput:
         raise InvalidInput("game", f"{GYM}:{text}", FORM) from None
+    if arguments.get("render_mode") == "human":
+        accepted = "no render_mode=human (drop it): simulations would draw each of their steps"
+        raise InvalidInput("game", f"{GYM}:{text}", accepted)
     return Named(found["path"], found["module"], found["name"], arguments, options)
 
 

@@ -342,6 +342,7 @@ class GymGame(PythonGame):
         self.steps = steps
         super().__init__()
         self.name, self.source = "gym", source
+        self.examined = found.examined
         self.discount, self.max_moves = discount, len(actions.actions)
         self.max_plies = 2 * steps if self.closed_loop else steps
         self.clairvoyant = found.clairvoyant

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import gc
+import pickle
 import random
+import sys
 import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import blake2b
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.random import BitGenerator, Generator, RandomState
+from numpy.random import BitGenerator, Generator, RandomState, default_rng
 
 from games.gym.environment import owners_of
 
@@ -40,6 +44,14 @@ _TOGETHER = frozenset(
     {"multinomial", "dirichlet", "multivariate_normal", "multivariate_hypergeometric", "permuted", "choice"}
 )
 """Methods of generators whose numbers, if they draw several, may depend on each other in their own ways."""
+OTHERS = {*sys.stdlib_module_names, "gymnasium", "numpy", "games", "search", "cluster", "banyan"}
+"""Packages that keep nothing for an environment."""
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders whose modules do not belong together."""
+_MAKERS = *GENERATORS[:-1], *BitGenerator.__subclasses__()
+BEGUN = "begun"
+"""Stands among the names of methods for a generator that was made or seeded."""
+_STATES = {"getstate", "setstate", "get_state", "set_state"}
 _METHODS = types.MethodType | types.BuiltinMethodType
 
 
@@ -101,13 +113,15 @@ def parts_of(value: Any) -> list[Any]:
         return [*value.values()]
     if isinstance(value, list | tuple | set | frozenset | deque):
         return [*value]
-    return [*vars(value).values()] if hasattr(value, "__dict__") and not isinstance(value, GENERATORS) else []
+    if isinstance(value, GENERATORS):
+        return []
+    slots = (getattr(value, name, None) for name in copyreg._slotnames(type(value)))  # type: ignore[attr-defined]
+    return [*getattr(value, "__dict__", {}).values(), *slots]
 
 
 def generators_in(env: Any) -> list[Any]:
     """The generators that lie in an environment."""
-    found: list[Any] = [value for value in walk(env) if isinstance(value, GENERATORS)]
-    return [each.generator if type(each) is Turned else each for each in found]
+    return [value for value in walk(env) if isinstance(value, GENERATORS)]
 
 
 def generators_of_process() -> list[Any]:
@@ -153,48 +167,71 @@ class Use:
 
 @dataclass
 class Turn:
-    """Other draws within a reset or a step."""
+    """Other draws within a reset or a step. Calls of generators, and that one is made or seeded, are numbered
+    from 1."""
 
-    call: int
-    """The number of the call of a generator that draws other numbers, from 1; all others draw the same."""
-    seed: int
+    call: int = 0
+    """The number of the call that draws other numbers; 0 for none."""
+    seed: int = 0
     """Of the other numbers."""
-    seeds: dict[int, int]
-    """By the seed of a generator that is made: the one that it has instead."""
-    calls: list[str]
-    """The names of the methods that were called, to which those of these are added."""
-    thread: int
-    """The thread whose draws and generators these are; 0 after the step."""
-
-    def maker(self, make: Callable[..., Any]) -> Any:
-        """The type, or the function, with the generators that it makes around."""
-
-        def made(*args: Any, **keywords: Any) -> Any:
-            if threading.get_ident() != self.thread:
-                return make(*args, **keywords)
-            args, keywords = self.seeded(args, keywords)
-            found = make(*args, **keywords)
-            return (self.around(found[0]), *found[1:]) if isinstance(found, tuple) else self.around(found)
-
-        if not isinstance(make, type):
-            return made
-        # A type, because values are compared with it, of which other generators are instances, too.
-        kind = type("Kind", (type,), {"__instancecheck__": lambda _, each: isinstance(each, make)})
-        return kind(make.__name__, (make,), {"__new__": lambda _, *args, **keywords: made(*args, **keywords)})
+    stays: bool = False
+    """Whether what the generator draws after that call is other instead of the call, in compiled code too;
+    else all later calls draw the same."""
+    begins: Sequence[Any] = ()
+    """The states that generators have as soon as they are made or seeded, whatever their seeds."""
+    calls: list[str] = field(default_factory=list)
+    """The names of the methods that were called, or `BEGUN`."""
+    begun: list[Any] = field(default_factory=list)
+    """The states in which generators began."""
 
     def around(self, generator: Any) -> Any:
-        """The generator, with draws as this turn says."""
-        return generator if isinstance(generator, Turned) else Turned(generator, self)
+        """The generator, or one that shares its state, of a type whose methods ask the turn."""
+        kind = _asking(type(generator))  # type: ignore[arg-type]
+        if isinstance(generator, Random):
+            generator.__class__ = kind
+        elif type(generator) is not kind and not isinstance(generator, BitGenerator):
+            generator = kind(getattr(generator, "_bit_generator", None) or generator.bit_generator)
+        return generator
 
-    def seeded(self, args: Any, keywords: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """The arguments, with other seeds."""
+    def begin(self, generator: Any) -> None:
+        """Note a generator that was made or seeded; it begins in another state if that is the call."""
+        self.calls.append(BEGUN)
+        if len(self.begun) < len(self.begins):
+            set_state(generator, self.begins[len(self.begun)])
+        if len(self.calls) == self.call:
+            seed_in_place(generator, self.seed, 0)
+        self.begun.append(state_of(generator))
 
-        def other(value: Any) -> Any:
-            if isinstance(value, Turned):
-                return value.generator
-            return self.seeds.get(int(value), value) if isinstance(value, int | np.integer) else value
-
-        return tuple(map(other, args)), {name: other(value) for name, value in keywords.items()}
+    def called(self, generator: Any, name: str, method: Callable[..., Any], args: Any, more: Any) -> Any:
+        """What a method of a generator gives."""
+        if name == "seed":
+            method(*args, **more)
+            return self.begin(generator)
+        self.calls.append(name)
+        if len(self.calls) != self.call or name == "spawn":
+            drawn = method(*args, **more)
+            return [self.around(each) for each in drawn] if name == "spawn" else drawn
+        if self.stays:
+            drawn = method(*args, **more)
+            seed_in_place(generator, self.seed, 0)
+            return drawn
+        before = state_of(generator)
+        # Copies of containers, in which the same objects lie.
+        same = [*map(copy.copy, args)]
+        plain = method(*same, **{key: copy.copy(each) for key, each in more.items()})
+        after = state_of(generator)
+        set_state(generator, before)
+        seed_in_place(generator, self.seed, 0)
+        drawn = method(*args, **more)
+        set_state(generator, after)
+        if name == "shuffle":
+            self.mix(name, args[0], same[0])
+        elif name == "choice" and ("size" in more or len(args) > 1):
+            replaces = more.get("replace", len(args) < 3 or args[2])
+            self.mix("choices" if replaces else "sample", drawn, plain)
+        elif name in ("choices", "sample") or (isinstance(drawn, np.ndarray) and name not in _TOGETHER):
+            self.mix(name, drawn, plain)
+        return drawn
 
     def mix(self, name: str, new: Any, old: Any) -> None:
         """Leave a random part of what a method drew as it was, where all of it is a possible draw then."""
@@ -220,100 +257,143 @@ class Turn:
             new[:] = old
 
 
-class Turned:
-    """A generator of whose calls one draws other numbers, and those after it the same as without."""
+class _Now(threading.local):
+    turn: Turn | None = None
 
-    def __init__(self, generator: Any, turn: Turn) -> None:
-        self.generator, self._turn = generator, turn
 
-    __class__ = property(lambda self: type(self.generator))
+_now = _Now()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return copy.deepcopy(self.generator, memo)
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.generator, name)
-        return partial(self._called, name, found) if callable(found) else found
+def _ask(generator: Any, name: str, method: Callable[..., Any], args: Any, more: Any) -> Any:
+    turn, _now.turn = _now.turn, None
+    # A method that calls others is one call.
+    try:
+        return method(*args, **more) if turn is None else turn.called(generator, name, method, args, more)
+    finally:
+        _now.turn = turn
 
-    def _called(self, name: str, method: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        turn = self._turn
-        if threading.get_ident() != turn.thread:
-            return method(*args, **keywords)
-        turn.calls.append(name)
-        if name == "seed":
-            args, keywords = turn.seeded(args, keywords)
-        if len(turn.calls) != turn.call:
-            return method(*args, **keywords)
-        before = state_of(self.generator)
-        # Copies of containers, in which the same objects lie.
-        same = [*map(copy.copy, args)]
-        plain = method(*same, **{name: copy.copy(each) for name, each in keywords.items()})
-        after = state_of(self.generator)
-        set_state(self.generator, before)
-        seed_in_place(self.generator, turn.seed, 0)
-        drawn = method(*args, **keywords)
-        set_state(self.generator, after)
-        if name == "shuffle":
-            turn.mix(name, args[0], same[0])
-        elif name == "choice" and ("size" in keywords or len(args) > 1):
-            replaces = keywords.get("replace", len(args) < 3 or args[2])
-            turn.mix("choices" if replaces else "sample", drawn, plain)
-        elif name in ("choices", "sample") or (isinstance(drawn, np.ndarray) and name not in _TOGETHER):
-            turn.mix(name, drawn, plain)
-        return drawn
+
+@cache
+def _asking(kind: Any) -> Any:
+    """A type of generators whose methods ask the turn. They are real ones, because compiled code and methods
+    of the type itself take nothing else; their copies are plain, but those of a turn."""
+    if "asks" in vars(kind):
+        return kind
+
+    def asking(name: str) -> Any:
+        method = getattr(kind, name)
+        return lambda self, *args, **more: _ask(self, name, partial(method, self), args, more)
+
+    def init(self: Any, *args: Any, **more: Any) -> None:
+        kind.__init__(self, *args, **more)
+        if _now.turn is not None and not isinstance(self, Random):
+            _now.turn.begin(self)
+
+    def reduced(self: Any) -> Any:
+        make, args, *rest = kind.__reduce__(self)
+        return (
+            kind if make is type(self) else make,
+            tuple(kind if a is type(self) else a for a in args),
+            *rest,
+        )
+
+    def copies(self: Any) -> Any:
+        turn = _now.turn
+        return turn and (lambda _: turn.around(pickle.loads(pickle.dumps(self))))
+
+    names = {name for name in dir(kind) if name[0] != "_" and callable(getattr(kind, name))}
+    methods = {name: asking(name) for name in names.difference(_STATES)}
+    own = {"asks": True, "__init__": init, "__reduce__": reduced, "__deepcopy__": property(copies)}
+    # Values are compared with the type, of which other generators are instances, too.
+    meta = type("Kind", (type,), {"__instancecheck__": lambda _, each: isinstance(each, kind)})
+    return meta(kind.__name__, (kind,), methods | own)
 
 
 @contextmanager
 def turned(env: Any, outside: Sequence[Any], turn: Turn) -> Iterator[None]:
     """Within, generators draw as ``turn`` says: those that lie in the environment, those ``outside``, and
     those that are made within."""
-    from gymnasium.utils import seeding
-
-    makers = (seeding.np_random, np.random.default_rng, *GENERATORS[:-1], *BitGenerator.__subclasses__())
-    other = {id(each): turn.maker(each) for each in makers}
-    other |= {id(each): Turned(each, turn) for each in outside}
+    other = {id(each): _asking(each) for each in _MAKERS}
+    other[id(default_rng)] = lambda *args, **more: turn.around(default_rng(*args, **more))
+    randoms = [each for each in (*generators_in(env), *outside) if isinstance(each, Random)]
+    kinds = [type(each) for each in randoms]
+    other |= {id(each): turn.around(each) for each in (*outside, *randoms)}
     changes: list[tuple[Any, Any, Any, Any, Any]] = [
-        (holder, holder.__setitem__, key, holder[key], Turned(holder[key], turn))
-        for holder, key in _places(env, GENERATORS)
+        (holder, holder.__setitem__, key, holder[key], turn.around(holder[key]))
+        for holder, key in _places(env)
     ]
-    for space, put in _namespaces(env, vars(seeding)):
-        for name, value in [*space.items()]:
-            change = other.get(id(value))
-            if isinstance(value, _METHODS) and id(value.__self__) in other:
-                change = getattr(other[id(value.__self__)], value.__name__)
-            if change:
-                changes.append((space, put, name, value, change))
+    for space, put, name in _names(*kinds_of(env)):
+        value = space.get(name)
+        change = other.get(id(value))
+        if isinstance(value, _METHODS) and id(value.__self__) in other:
+            change = getattr(other[id(value.__self__)], value.__name__)
+        if change:
+            changes.append((space, put, name, value, change))
     for _, put, key, _, change in changes:
         put(key, change)
+    _now.turn = turn
     try:
         yield
     finally:
-        turn.thread = 0
+        _now.turn = None
         for space, put, key, was, change in changes:
             with suppress(KeyError, IndexError):
                 if space[key] is change:
                     put(key, was)
-        for holder, key in _places(env, Turned):
-            holder[key] = holder[key].generator
+        for each, kind in zip(randoms, kinds, strict=True):
+            each.__class__ = kind
 
 
-def _namespaces(env: Any, seeding: Any) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:
-    """What may bind names to generators, their methods and what makes them, each with a function that binds
-    one: the classes of the environment and its wrappers, their modules, and those of generators."""
-    kinds = [kind for owner in owners_of(env) for kind in type(owner).__mro__ if kind is not object]
+def kinds_of(env: Any) -> list[type]:
+    """The classes of an environment and its wrappers."""
+    return [*dict.fromkeys(kind for owner in owners_of(env) for kind in type(owner).__mro__[:-1])]
+
+
+@cache
+def modules_of(*kinds: Any) -> list[types.ModuleType]:
+    """The modules of classes, and those loaded from the same folders, but for those of libraries."""
+    loaded = {name: each for name, each in sys.modules.items() if name.partition(".")[0] not in OTHERS}
+    own = {kind.__module__: loaded[kind.__module__] for kind in kinds if kind.__module__ in loaded}
+    folders = {path_of(each).parent for each in own.values() if INSTALLED.isdisjoint(path_of(each).parts)}
+    for name, each in loaded.items():
+        path = path_of(each)
+        if INSTALLED.isdisjoint(path.parts) and not folders.isdisjoint(path.parents):
+            own[name] = each
+    return [*own.values()]
+
+
+def path_of(module: types.ModuleType) -> Path:
+    """The file of a module, if it has one."""
+    return Path(getattr(module, "__file__", None) or "/none/none")
+
+
+@cache
+def _names(*kinds: Any) -> list[tuple[Any, Callable[[str, Any], None], str]]:
+    """What may be bound to generators, their methods and what makes them, in these classes, in their modules
+    and in those of generators: the names with where they are, and a function that binds one there."""
+    from gymnasium.utils import seeding
+
     methods = [each for kind in kinds for each in vars(kind).values() if type(each) is types.FunctionType]
-    modules = seeding, *(each.__globals__ for each in methods)
-    for module in {id(each): each for each in (vars(random), vars(np.random), *modules)}.values():
-        yield module, module.__setitem__
-    for kind in kinds:
-        yield vars(kind), partial(setattr, kind)
+    libraries = map(vars, (random, np.random, np.random.mtrand, seeding, *modules_of(*kinds)))
+    modules: dict[int, Any] = {
+        id(each): each for each in (*libraries, *(each.__globals__ for each in methods))
+    }
+    spaces: list[tuple[Any, Any]] = [(space, space.__setitem__) for space in modules.values()]
+    spaces += [(vars(kind), partial(setattr, kind)) for kind in kinds]
+    return [
+        (space, put, name)
+        for space, put in spaces
+        for name, value in space.items()
+        if any(value is each for each in (*_MAKERS, default_rng))
+        or isinstance(getattr(value, "__self__", value), GENERATORS)
+    ]
 
 
-def _places(env: Any, kinds: Any) -> list[tuple[Any, Any]]:
-    """Containers in the environment, and where in them objects of these types lie."""
+def _places(env: Any) -> list[tuple[Any, Any]]:
+    """Containers in the environment, and where in them generators of NumPy lie."""
     found: list[tuple[Any, Any]] = []
     for value in walk(env):
         holder = value if isinstance(value, dict | list) else getattr(value, "__dict__", {})
         items = holder.items() if isinstance(holder, dict) else enumerate(holder)
-        found.extend((holder, key) for key, each in items if isinstance(each, kinds))
+        found.extend((holder, key) for key, each in items if isinstance(each, (Generator, RandomState)))
     return found

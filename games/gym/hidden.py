@@ -2,10 +2,13 @@
 
 A copy of an environment knows what lies in it: a coin that was drawn a step ahead, the rest of a deck, a mass
 that was drawn at the start. A player knows the observations and rewards so far. The search makes pairs of
-positions with equal histories and different draws: it plays a line, and plays it again with other draws in
-its reset, in one step, or in one call of a generator within either. Where the two positions go on differently
-after equal draws, something may be hidden. It is hidden if, with draws of their own, the futures of the two
-are distributed differently: then the future depends on more than the history.
+positions with equal histories and different draws: it plays a line, and plays it again with a change of its
+reset or of one step. Where the two positions go on differently after equal draws, something may be hidden. It
+is hidden if, with draws of their own, the futures of the two are distributed differently: then the future
+depends on more than the history.
+
+How much is searched depends on the environment alone, on no clock. A line in which something fails that did
+not fail without the change has not been examined.
 
 What cannot be found this way: what is hidden from all histories that differ, such as noise upon each
 observation that comes from the same call of a generator; and what random play does not reach.
@@ -14,30 +17,37 @@ observation that comes from the same call of a generator; and what random play d
 from __future__ import annotations
 
 import random
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from games.errors import BrokenGame, InvalidInput
 from games.gym.environment import Actions, comparable
-from games.gym.generators import Turn, turned
+from games.gym.generators import BEGUN, Turn, turned
 from games.gym.states import States
+from games.user_games import reason_of
 
-STARTS, ALIKE = 64, 4
+STARTS, ALIKE = 64, 2
 """Episodes whose starts are compared, and how many with an equal one stand beside each line."""
 LINES, LENGTH, LONG, LONGER = 16, 100, 4, 5
 """Lines of random moves, and the most moves of each; every ``LONG`` th is ``LONGER`` times as long."""
-STEPS = 32_000
-"""After so many steps, of which each line has a share, the search ends."""
 SLOW = 8
-"""Where steps are slow there are so many times fewer steps, starts, moves of a line and of a future."""
-POINTS, TRIES = 25, 12
-"""Points of a line at which draws are changed, and how often at each until the history is the same."""
+"""Where an emulator is stepped, there are so many times fewer starts, moves of a line and of a future."""
+QUIET = 3
+"""Lines where neither resets nor steps draw anything."""
+POINTS, TRIES = 8, 16
+"""Points of a line at which draws are changed, its reset first, and how often each; but see `ENOUGH`."""
+PLACES = LINES * POINTS
+"""The points of all lines."""
+ENOUGH = 4, 2
+"""How many changes with the same history are enough at a reset and at a step."""
+STEPS = 2_000
+"""After so many steps a line ends with its changes; one that is longer has more."""
 AHEAD, SAMPLES = 8, (32, 256)
 """Steps of a future, and how many futures of each position are compared: first few, then more."""
 CERTAIN = 20.0
@@ -45,10 +55,10 @@ CERTAIN = 20.0
 chance once in 10^8 comparisons (Massart 1990). More futures are compared where few differ by half as much."""
 NUMBERS, MOST_NUMBERS = 16, 24
 """Numbers of an observation that are compared one by one, and that are drawn."""
-SECONDS, CPU_S = 15.0, 8.0
-"""After so many seconds the search ends where steps are slow, which may wait for something; elsewhere after
-so many of the thread's CPU time, which other processes hardly change."""
+FAILED = "failed"
+"""Stands for the observation of a step that raises an exception."""
 
+Found = TypeVar("Found")
 Place = tuple[Any, Any]
 """A position that was saved, and the mask that came with it."""
 
@@ -66,19 +76,19 @@ class Player:
     """Plays an environment at random or as it did before."""
 
     def __init__(self, actions: Actions, spec: str) -> None:
-        self.actions, self.spec, self.left = actions, spec, STEPS
-        """``left``: steps that may be played; it may become negative."""
+        self.actions, self.spec, self.played = actions, spec, 0
+        """``played``: how many steps were."""
         self.mask: Any = None
 
-    def reset(self, states: States, number: int) -> Step:
-        """Begin an episode."""
-        observation, info = states.reset(number)
+    def reset(self, states: States, number: int, generators: int | None = None) -> Step:
+        """Begin an episode, with the generators of another that no reset seeds, if it is given."""
+        observation, info = states.reset(number, generators)
         self.mask = self.actions.mask_in(observation, info)
         return Step((comparable(observation), *self._legal(states)), False, False)
 
     def step(self, states: States, move: int) -> Step:
         """Play a move."""
-        self.left -= 1
+        self.played += 1
         before = states.drawn()
         observation, reward, terminated, truncated, info = states.env.step(self.actions.actions[move])
         self.mask = self.actions.mask_in(observation, info)
@@ -125,18 +135,60 @@ class Line(NamedTuple):
     """That of the reset, and one for each move."""
     places: list[Place]
     """After the reset, and after each move."""
+    begun: list[Any]
+    """The states in which the generators of the reset began."""
 
 
-class _Change(NamedTuple):
-    """Other draws at one point of a line."""
+@dataclass(frozen=True)
+class OtherEpisode:
+    """The start of another episode, which looks the same."""
+
+    number: int
+    point = 0
+
+    def replay(self, player: Hidden, line: Line) -> Step:
+        return player.reset(player.states, self.number)
+
+
+@dataclass(frozen=True)
+class OtherKey:
+    """A reset with another seed, whose generators begin as they did: what it makes of the seed itself."""
+
+    number: int
+    point = 0
+
+    def replay(self, player: Hidden, line: Line) -> Step:
+        return player.turned(Turn(begins=line.begun), line, 0, self.number)
+
+
+@dataclass(frozen=True)
+class OtherSeed:
+    """Other draws of all generators in a step."""
 
     point: int
-    """0: the reset; else the number of the step."""
-    call: int
-    """The number of the call of a generator that draws otherwise; 0: all that the step draws; -1: nothing
-    that generators draw, but the seed that the reset is given."""
     seed: int
-    """Of the other draws; of a reset without a call the number of another episode."""
+
+    def replay(self, player: Hidden, line: Line) -> Step:
+        player.go_to(player.states, line.places[self.point - 1])
+        player.states.seed(self.seed)
+        return player.step(player.states, line.moves[self.point - 1])
+
+
+@dataclass(frozen=True)
+class OtherCall:
+    """Other draws of one generator in a reset or a step: in one call, or in all that follow it."""
+
+    point: int
+    call: int
+    seed: int
+    stays: bool
+
+    def replay(self, player: Hidden, line: Line) -> Step:
+        return player.turned(Turn(self.call, self.seed, self.stays), line, self.point, line.number)
+
+
+Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
+"""What is otherwise at a point of a line: 0 is its reset, n its n th step. ``replay`` plays that point."""
 
 
 class Hidden(Player):
@@ -144,130 +196,148 @@ class Hidden(Player):
 
     def __init__(self, states: States, actions: Actions, spec: str, is_slow: bool) -> None:
         super().__init__(actions, spec)
-        self._states, self._calls = states, 0
-        self._slow = SLOW if is_slow else 1
-        self.left //= self._slow
-        self._clock, limit = (time.perf_counter, SECONDS) if is_slow else (time.thread_time, CPU_S)
-        self._half, self._until = self._clock() + limit / 2, self._clock() + limit
+        self.states, self._slow = states, SLOW if is_slow else 1
+        self._turn = Turn()
+        """That of the last change."""
+        self._is_quiet = True
+        """Whether neither a reset nor a step has drawn."""
         self.drew = False
         """Whether any step drew."""
-
-    def found(self) -> bool:
+        self.hides = False
         """Whether a position holds what decides the future and what the history does not show."""
+        self.examined = 0
+        """How many of `PLACES` were examined, or are not there because a line draws at fewer."""
+        self.failure: str | None = None
+        """Why a point could not be examined."""
+
+    def search(self) -> None:
+        """Look for it until it is found, or until all lines are examined."""
         starts: dict[Any, list[int]] = {}
         for number in range(STARTS // self._slow):
-            starts.setdefault(self.reset(self._states, number).seen, []).append(number)
-            if number and self._clock() > self._half:
-                # A reset may take long: an emulator loads its game.
-                break
+            starts.setdefault(self.reset(self.states, number).seen, []).append(number)
         # Those that begin like many others first.
         alike = sorted(starts.values(), key=len, reverse=True)
-        lines = [(number, numbers) for numbers in alike for number in numbers][:LINES]
-        return any(
-            self._is_hidden_in(number, numbers, 1 if count % LONG else LONGER)
-            for count, (number, numbers) in enumerate(lines, 1)
-            if not self._is_over()
-        )
+        lines = [(number, same) for same in alike for number in same][:LINES]
+        for count, (number, same) in enumerate(lines):
+            if count == QUIET and self._is_quiet and self.failure is None:
+                self.examined += POINTS * (len(lines) - QUIET)
+                break
+            span = LONGER if count % LONG == LONG - 1 else 1
+            until = self.played + STEPS * span // self._slow
+            line = self._unless_it_fails(partial(self._line, number, LENGTH * span // self._slow))
+            if line is None:
+                continue
+            draw, others = random.Random(number), [other for other in same if other != number]
+            drawn = [point for point, step in enumerate(line.steps) if step.drew]
+            points = [0, *draw.sample(drawn, min(POINTS - 1, len(drawn)))]
+            self.examined += POINTS - len(points)
+            for point in points:
+                changes = self._changes(point, draw, draw.sample(others, min(ALIKE, len(others))))
+                found = self._unless_it_fails(partial(self._is_hidden_at, line, changes, until))
+                if found:
+                    self.hides = True
+                    return
+                self.examined += found is not None
 
-    def _is_over(self, left: int = 0) -> bool:
-        """Whether no more than that many steps are left, or no time."""
-        return self.left <= left or self._clock() > self._until
+    def _unless_it_fails(self, attempt: Callable[[], Found]) -> Found | None:
+        try:
+            return attempt()
+        except InvalidInput:
+            raise
+        except Exception as error:
+            self.failure = self.failure or reason_of(error)
+        return None
 
-    def _is_hidden_in(self, number: int, numbers: list[int], span: int) -> bool:
-        """Whether it is in the episode of this number, which starts like those of ``numbers``."""
-        left, draw = self.left - STEPS // LINES // self._slow, random.Random(number)
-        line = self._line(number, LENGTH * span // self._slow)
-        alike = [other for other in numbers if other != number]
-        points = [point for point, step in enumerate(line.steps) if step.drew]
-        for point in (0, *draw.sample(points, min(POINTS, len(points)))):
-            for change in self._changes(point, draw, draw.sample(alike, min(ALIKE, len(alike)))):
-                if self._is_over(max(left, 0)):
-                    return False
-                try:
-                    if not self._has_same_history(line, change):
-                        continue
-                    parting = self._parting(line, change)
-                    if parting is None and change.call == 0 and point > 0:
-                        break
-                    if parting is not None and self._is_told_apart(line, change, parting):
-                        return True
-                except Exception as error:
-                    # It fails at what random play rarely does, or minds that its generators are others.
-                    if isinstance(error, InvalidInput):
-                        raise
+    def turned(self, turn: Turn, line: Line, point: int, number: int) -> Step:
+        """Play a step, or the reset of the episode of this number, with draws as ``turn`` says."""
+        states, self._turn = self.states, turn
+        if point > 0:
+            self.go_to(states, line.places[point - 1])
+            states.seed(_seed(line.number, point))
+        with turned(states.env, states.outside, turn):
+            if point > 0:
+                step = self.step(states, line.moves[point - 1])
+            else:
+                step = self.reset(states, number, line.number)
+        states.find_generators()
+        return step
+
+    def _is_hidden_at(self, line: Line, changes: Iterator[Change], until: int) -> bool | None:
+        """Whether it is at a point of a line, after one of these changes; None if too many steps are."""
+        same = 0
+        for change in changes:
+            if self.played >= until:
+                return None
+            if change.replay(self, line).seen != line.steps[change.point].seen:
+                continue
+            self.states.begin_with(partial(change.replay, self, line))
+            parting = self._parting(line, change)
+            if parting is not None and self._is_told_apart(line, change, parting):
+                return True
+            same += 1
+            if same == ENOUGH[change.point > 0] or (parting is None and isinstance(change, OtherSeed)):
+                break
         return False
 
     def _line(self, number: int, most: int) -> Line:
-        draw, states = random.Random(number), self._states
-        moves: list[int] = []
-        line = Line(number, moves, [self.reset(states, number)], [self.keep(states)])
-        while len(moves) < most and not line.steps[-1].ended and not self._is_over():
+        draw, states, turn = random.Random(number), self.states, Turn()
+        line = Line(number, [], [], [], turn.begun)
+        line.steps.append(self.turned(turn, line, 0, number))
+        line.places.append(self.keep(states))
+        while len(line.moves) < most and not line.steps[-1].ended:
             states.seed(_seed(number, len(line.steps)))
             try:
-                line.steps.extend(self.random_steps(states, draw, 1, moves))
-            except Exception as error:
+                line.steps.extend(self.random_steps(states, draw, 1, line.moves))
+            except InvalidInput:
+                raise
+            except Exception:
                 # It fails where random play rarely comes, which ends the line.
-                if isinstance(error, InvalidInput):
-                    raise
-                del moves[len(line.steps) - 1 :]
+                del line.moves[len(line.steps) - 1 :]
                 break
             line.places.append(self.keep(states))
         self.drew = self.drew or any(step.drew for step in line.steps)
+        self._is_quiet = self._is_quiet and not self.drew and {*turn.calls} <= {BEGUN}
         return line
 
-    def _changes(self, point: int, draw: random.Random, alike: list[int]) -> Iterator[_Change]:
+    def _changes(self, point: int, draw: random.Random, alike: list[int]) -> Iterator[Change]:
         if point == 0:
-            yield from (_Change(0, 0, number) for number in alike)
-            if self._states.kind != "replay":
-                yield _Change(0, -1, STARTS + draw.randrange(STARTS))
-        self._calls = 1
-        for count in range(TRIES):
-            if point > 0:
-                yield _Change(point, 0, draw.getrandbits(60))
-            # A change counts the calls for the next one. Who replays moves cannot repeat it.
-            if self._calls > 0 and self._states.kind != "replay":
-                call = count if count < TRIES // 2 else draw.randrange(self._calls)
-                yield _Change(point, 1 + call % self._calls, draw.getrandbits(60))
-
-    def _has_same_history(self, line: Line, change: _Change) -> bool:
-        """Change the draws; returns whether what is seen is the same, after which the position is there."""
-        states = self._states
-        if change.point > 0:
-            self.go_to(states, line.places[change.point - 1])
-            states.seed(change.seed if change.call == 0 else _seed(line.number, change.point))
-        number = line.number if change.call > 0 else change.seed
-        if change.call == 0:
-            step = self._played(line, change.point, number)
+            yield from map(OtherEpisode, alike)
+            yield OtherKey(STARTS + draw.randrange(STARTS))
         else:
-            seeds = {} if change.call > 0 else {number: line.number}
-            turn = Turn(change.call, change.seed, seeds, [], threading.get_ident())
-            with turned(states.env, states.outside, turn):
-                step = self._played(line, change.point, number)
-            states.find_generators()
-            self._calls = len(turn.calls)
-        return bool(step.seen == line.steps[change.point].seen)
+            yield OtherSeed(point, draw.getrandbits(60))
+            yield OtherCall(point, 1, draw.getrandbits(60), False)
+        for count in range(TRIES):
+            # The change before has counted the calls.
+            calls = self._turn.calls
+            drawn = [number for number, name in enumerate(calls, 1) if name != BEGUN]
+            if count % 4 == 3 and calls:
+                yield OtherCall(point, 1 + draw.randrange(len(calls)), draw.getrandbits(60), True)
+            elif drawn:
+                yield OtherCall(point, draw.choice(drawn), draw.getrandbits(60), False)
+            if point > 0:
+                yield OtherSeed(point, draw.getrandbits(60))
 
-    def _played(self, line: Line, point: int, number: int) -> Step:
-        if point == 0:
-            return self.reset(self._states, number)
-        return self.step(self._states, line.moves[point - 1])
-
-    def _parting(self, line: Line, change: _Change) -> int | None:
+    def _parting(self, line: Line, change: Change) -> int | None:
         """After how many moves the next one comes out otherwise after equal draws; None if none does."""
-        states = self._states
-        if states.same(self.keep(states)[0], line.places[change.point][0]):
-            return None
+        states = self.states
         for point in range(change.point, len(line.moves)):
             states.seed(_seed(line.number, point + 1))
-            if self.step(states, line.moves[point]).seen != line.steps[point + 1].seen:
+            try:
+                seen = self.step(states, line.moves[point]).seen
+            except InvalidInput:
+                raise
+            except Exception:
+                return point
+            if seen != line.steps[point + 1].seen:
                 return point
         return None
 
-    def _is_told_apart(self, line: Line, change: _Change, parting: int) -> bool:
+    def _is_told_apart(self, line: Line, change: Change, parting: int) -> bool:
         """Whether the futures of the line and of the changed one are distributed differently there."""
-        states = self._states
+        states = self.states
         one = line.places[parting]
-        self._has_same_history(line, change)
+        change.replay(self, line)
+        states.begin_with(partial(change.replay, self, line))
         for point in range(change.point, parting):
             states.seed(_seed(line.number, point + 1))
             self.step(states, line.moves[point])
@@ -276,13 +346,10 @@ class Hidden(Player):
             return False
         moves = line.moves[parting : parting + AHEAD // self._slow]
         for count in SAMPLES:
-            futures: list[list[list[float]]] = [[], []]
-            for seed in range(count):
-                if self._is_over():
-                    return False
-                for found, each in zip(futures, (one, other), strict=True):
-                    found.append(self._future(each, seed, moves))
-            distance, by_chance = _distance(*map(np.array, futures)), (CERTAIN / count) ** 0.5
+            futures = [
+                np.array([self._future(each, seed, moves) for seed in range(count)]) for each in (one, other)
+            ]
+            distance, by_chance = _distance(*futures), (CERTAIN / count) ** 0.5
             if distance > by_chance:
                 return True
             if distance < by_chance / 2:
@@ -291,32 +358,36 @@ class Hidden(Player):
         return states.unseen is not None and self._content(one) != self._content(other)
 
     def _content(self, place: Place) -> Any:
-        self.go_to(self._states, place)
-        return self._states.content()
+        self.go_to(self.states, place)
+        return self.states.content()
 
     def _redraws(self, one: Place, other: Place, seed: int) -> bool:
         """Whether the future of both is the same after the method has redrawn with equal draws."""
         moves: list[int] = []
-        self.go_to(self._states, one)
-        self._states.reseed(seed)
-        first = self.random_steps(self._states, random.Random(seed), AHEAD, moves)
-        self.go_to(self._states, other)
-        self._states.reseed(seed)
-        return not self.departs(self._states, moves, first)
+        self.go_to(self.states, one)
+        self.states.reseed(seed)
+        first = self.random_steps(self.states, random.Random(seed), AHEAD, moves)
+        self.go_to(self.states, other)
+        self.states.reseed(seed)
+        return not self.departs(self.states, moves, first)
 
     def _future(self, place: Place, seed: int, moves: list[int]) -> list[float]:
         """What follows draws of its own, as numbers."""
-        states, numbers = self._states, []
+        states, numbers = self.states, []
         self.go_to(states, place)
         states.reseed(seed)
         ended, total, last = 0.0, 0.0, [0.0] * (NUMBERS + 1)
         for move in moves:
             gained = 0.0
             if not ended:
-                self.left -= 1
+                self.played += 1
                 legal = self.actions.legal(states.env, self.mask)
                 action = self.actions.actions[move if move in legal else legal[0]]
-                observation, reward, terminated, truncated, info = states.env.step(action)
+                try:
+                    observation, reward, terminated, truncated, info = states.env.step(action)
+                except Exception:
+                    # A failure is an end of its own.
+                    observation, reward, terminated, truncated, info = FAILED, 0.0, True, True, {}
                 self.mask = self.actions.mask_in(observation, info)
                 gained, ended = number_of(reward, self.spec), float(terminated or truncated)
                 total, last = total + gained, _numbers(observation)

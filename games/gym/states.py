@@ -56,11 +56,12 @@ class States:
         """Generators that the environment draws from and that do not lie in it, such as those that
         `random` and NumPy share with the whole process, or one of a module, a class or a closure."""
 
-    def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; returns the observation and the info."""
+    def reset(self, episode: int, generators: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, with the ``generators`` of another if it is given; returns the observation and
+        the info."""
         # Generators that the environment does not seed itself. Simulations have seeds from 0.
         for number, generator in enumerate(self._inside):
-            seed_in_place(generator, -1 - episode, number)
+            seed_in_place(generator, -1 - (episode if generators is None else generators), number)
         found: tuple[Any, dict[str, Any]] = self.env.reset(seed=episode)
         # Most environments make theirs anew.
         self.find_generators()
@@ -88,12 +89,11 @@ class States:
         self.seed(seed)
         return self.redraw()
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Whether two positions that were saved are certainly equal, but for the states of generators."""
-        return False
-
     def played(self, moves: Sequence[int]) -> None:
         """Note moves that were played."""
+
+    def begin_with(self, replay: Callable[[], Any]) -> None:
+        """Note that ``replay`` leads to where the environment is."""
 
     def close(self) -> None:
         """Close the environment and let go of it; nothing of this object can be used any more."""
@@ -145,16 +145,6 @@ class CopyStates(States):
         self._memo = {id(owner): owner for owner in owners}
         self._owners = owners[:-1] if self.wrappers_only else owners
 
-    def same(self, one: Any, other: Any) -> bool:
-        try:
-            first, second = (
-                pickle.dumps([[each for each in d.items() if each[0] not in _CONSTANT] for d in saved[0]])
-                for saved in (one, other)
-            )
-        except Exception:
-            return False
-        return first == second
-
     def save(self) -> Any:
         generators = [(each, state_of(each)) for each in self._inside]
         outside = [state_of(each) for each in self.outside]
@@ -174,7 +164,7 @@ class CopyStates(States):
 
     def _copies(self, dicts: list[dict[str, Any]], generators: list[Any]) -> list[dict[str, Any]]:
         # One memo for all: what lies in two places is one thing in the copies too.
-        memo = self._memo | {id(each): each for each, _ in generators}
+        memo = self._memo | {id(each): each for each in (*(each for each, _ in generators), *self.outside)}
         return [
             {
                 name: value if type(value) in ATOMIC or name in _CONSTANT else copy.deepcopy(value, memo)
@@ -203,9 +193,6 @@ class CloneStates(CopyStates):
             raise NotImplementedError("no clone_state and restore_state, nor get_state and set_state")
         if "include_rng" in inspect.signature(self._get).parameters:
             self._get = partial(self._get, include_rng=True)
-
-    def same(self, one: Any, other: Any) -> bool:
-        return False
 
     def save(self) -> Any:
         return self._get(), super().save()
@@ -243,21 +230,28 @@ class ReplayStates(States):
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
         self._episode = 0
-        self._trail: list[int | None] = []
-        """Moves; -1 - seed where the generators were seeded; None where what is unseen was redrawn."""
+        self._trail: list[Any] = []
+        """Moves; -1 - seed where the generators were seeded; None where what is unseen was redrawn; first
+        what is called instead of a reset."""
 
-    def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
+    def reset(self, episode: int, generators: int | None = None) -> tuple[Any, dict[str, Any]]:
         self._episode, self._trail = episode, []
-        return super().reset(episode)
+        return super().reset(episode, generators)
+
+    def begin_with(self, replay: Callable[[], Any]) -> None:
+        self._trail = [replay]
 
     def save(self) -> Any:
         return self._episode, tuple(self._trail)
 
     def restore(self, saved: Any) -> None:
         episode, trail = saved
-        self.reset(episode)
+        if not callable(next(iter(trail), None)):
+            self.reset(episode)
         for each in trail:
-            if each is None:
+            if callable(each):
+                each()
+            elif each is None:
                 super().redraw()
             elif each < 0:
                 super().seed(-1 - each)

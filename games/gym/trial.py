@@ -1,20 +1,19 @@
 """Experiments with an environment: how its positions can be kept, and whether chance plays a part in it.
 
-All numbers of steps are fixed, so that every process comes to the same result; only where steps take long
-there are fewer.
+All numbers of steps are fixed, so that every process and every machine comes to the same result.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from games.errors import InvalidInput
 from games.gym.environment import Actions, comparable, emulator_of
-from games.gym.hidden import Hidden, Line, Player, Step
+from games.gym.hidden import PLACES, Hidden, Line, Player, Step
+from games.gym.outside import contents
 from games.gym.states import WAYS, States
 from games.user_games import reason_of
 
@@ -23,14 +22,14 @@ OUTSIDE = (
     "elsewhere, so that a search would know what it draws"
 )
 """What is accepted where `States.look_outside` finds none that can be kept."""
-EPISODES, STEPS = 6, 40
+EPISODES, STEPS = 4, 24
 """How many episodes are recorded, and how many steps of each."""
-SLOW_S, SLOW_EPISODES, SLOW_STEPS = 2.0, 2, 12
-"""If to record them all would take longer, this many are, with as many steps of each."""
-CHECKED = 3
+CHECKED = 2
 """How many of them each way of keeping positions has to repeat, from two positions of each."""
 INTERLEAVED = 10
 """For how many steps two continuations take turns."""
+SHORT = 8
+"""Episodes of 0, 1, 2 and so on steps, after which it is looked at what they changed elsewhere."""
 CHANCES, CHANCE_STEPS = 16, 100
 """Episodes, and steps of each, in which chance is looked for where a table says that there is none."""
 
@@ -45,6 +44,8 @@ class Found(NamedTuple):
     """Whether simulations know what nobody can know who plays."""
     guarded: bool
     """Whether that moves draw nothing is only what was seen so far."""
+    examined: tuple[int, int] | None
+    """At how many places it was examined what is hidden, and of how many; None if it was not looked for."""
 
 
 class Trial(Player):
@@ -64,11 +65,25 @@ class Trial(Player):
         environment that cannot be planned on.
         """
         try:
+            elsewhere = self._changes_elsewhere() if searches else []
+            if elsewhere and not clairvoyant:
+                accepted = (
+                    "an environment that keeps its state in self, of which copies have their own; resets or "
+                    f"steps of this one change {', '.join(elsewhere[:3])} (clairvoyant=yes allows that)"
+                )
+                raise InvalidInput("game", self.spec, accepted)
             episodes = self._recorded()
             if self._unseen is not None:
                 self._look_at_method(episodes, self._unseen)
             states = self._first_right(state, episodes)
-            found = self._with_chance(states, episodes, chance, clairvoyant, searches)
+            hidden = None
+            if searches:
+                is_slow = emulator_of(self._reference.env) is not None
+                hidden = Hidden(states, self.actions, self.spec, is_slow)
+                hidden.search()
+            knows = bool(elsewhere) or (clairvoyant if hidden is None else hidden.hides)
+            found = self._with_chance(states, episodes, chance, knows, hidden)
+            found = found._replace(guarded=found.guarded and not clairvoyant)
             self.reset(states, 0)
         except InvalidInput:
             raise
@@ -87,16 +102,31 @@ class Trial(Player):
                 "allows that)"
             )
             raise InvalidInput("game", self.spec, accepted)
+        if hidden is not None and hidden.failure is not None and not clairvoyant:
+            states.close()
+            accepted = (
+                "an environment that can be examined for what it hides; this one fails where it draws other "
+                f"numbers: {hidden.failure} (clairvoyant=yes allows that)"
+            )
+            raise InvalidInput("game", self.spec, accepted)
         return found
 
+    def _changes_elsewhere(self) -> list[str]:
+        """What resets and steps change outside the environment's object."""
+        # What a first episode fills is constant from then on.
+        self._random_episode(self._reference, 0, INTERLEAVED)
+        before, changed = contents(self._reference.env), dict[str, None]()
+        for number in range(SHORT):
+            self._random_episode(self._reference, number, number)
+            after = contents(self._reference.env)
+            changed |= dict.fromkeys(name for name, each in after.items() if before.get(name) != each)
+        return [*changed]
+
     def _recorded(self) -> list[Line]:
-        states, count, steps = self._reference, EPISODES, STEPS
-        # The least of three times, which other processes hardly change.
-        if min(self._seconds_of_step() for _ in range(3)) * EPISODES * STEPS > SLOW_S:
-            count, steps = SLOW_EPISODES, SLOW_STEPS
+        states = self._reference
         episodes: list[Line] = []
         kept = states.look_outside(
-            lambda: episodes.extend(self._random_episode(states, number, steps) for number in range(count))
+            lambda: episodes.extend(self._random_episode(states, number, STEPS) for number in range(EPISODES))
         )
         if not kept:
             raise InvalidInput("game", self.spec, OUTSIDE)
@@ -111,11 +141,6 @@ class Trial(Player):
                     )
                     raise InvalidInput("game", self.spec, accepted)
         return episodes
-
-    def _seconds_of_step(self) -> float:
-        began = time.perf_counter()
-        played = len(self._random_episode(self._reference, 0, SLOW_STEPS).steps)
-        return (time.perf_counter() - began) / played
 
     def _first_right(self, wanted: str, episodes: list[Line]) -> States:
         reasons = []
@@ -208,30 +233,18 @@ class Trial(Player):
         return None
 
     def _with_chance(
-        self, states: States, episodes: list[Line], chance: str, clairvoyant: bool, searches: bool
+        self, states: States, episodes: list[Line], chance: str, knows: bool, hidden: Hidden | None
     ) -> Found:
-        hides, drew = self._search(states, episodes) if searches else (clairvoyant, False)
         draws = any(step.drew for episode in episodes for step in episode.steps)
+        drew = draws or (hidden is not None and hidden.drew)
         table = _table_has_chance(self._reference.env)
         happens = chance == "yes" or self._unseen is not None
         if chance == "auto" and not happens:
-            happens = bool(table) or ((draws or drew) and (table is None or self._differs(states)))
-        knows = hides or (chance == "no" and searches and (draws or drew) and self._differs(states))
+            happens = bool(table) or (drew and (table is None or self._differs(states)))
+        knows = knows or (chance == "no" and hidden is not None and drew and self._differs(states))
         # What every process finds, for whom the whole spec says that there is none.
-        guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
-        return Found(states, happens, knows, guarded)
-
-    def _search(self, states: States, episodes: list[Line]) -> tuple[bool, bool]:
-        """Whether something is hidden, and whether steps drew."""
-        is_slow = len(episodes) == SLOW_EPISODES or emulator_of(self._reference.env) is not None
-        # Replayed moves do not repeat all that the search does.
-        first = self._first_right("auto", episodes) if states.kind == "replay" else states
-        hidden = Hidden(first, self.actions, self.spec, is_slow)
-        try:
-            return hidden.found(), hidden.drew
-        finally:
-            if first is not states:
-                first.close()
+        guarded = not happens and not draws and bool(states.drawn())
+        return Found(states, happens, knows, guarded, (hidden.examined, PLACES) if hidden else None)
 
     def _differs(self, states: States) -> bool:
         """Whether the same moves had different outcomes after other seeds."""
@@ -251,7 +264,7 @@ class Trial(Player):
         first = self.reset(states, number)
         moves: list[int] = []
         rest = self.random_steps(states, random.Random(number), steps, moves)
-        return Line(number, moves, [first, *rest], [])
+        return Line(number, moves, [first, *rest], [], [])
 
     def _replayed(self, states: States, number: int, moves: list[int]) -> list[Step]:
         return [self.reset(states, number), *(self.step(states, move) for move in moves)]

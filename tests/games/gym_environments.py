@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from random import randrange
 from random import seed as set_seed
 from typing import Any
@@ -754,3 +755,95 @@ class Cycles(Guess):
 
     def toss(self) -> int:
         return int(self.cup.generator.integers(2))
+
+
+class NoisyStart(Guess):
+    """A start of its own, and coins that lie there: in a deck whose draws are not those of the generator that
+    is looked at, elsewhere than in the object, or in numbers that no generator draws any more."""
+
+    decks: Any = [0] * 20
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+
+    def prepare(self, seed: int | None) -> None:
+        self.shown = self.np_random.random()
+        ways: dict[str, Callable[[], Any]] = {
+            "spawned": lambda: self.np_random.spawn(1)[0].integers(2, size=20),
+            "copied": lambda: deepcopy(self.np_random).integers(2, size=20),
+            "unbound": lambda: _INTEGERS(self.np_random, 0, 2, 20),
+            "hashed": lambda: [hash((seed, k)) >> 7 & 1 for k in range(20)],
+            "derived": lambda: np.random.default_rng([seed or 0, 7]).integers(2, size=20),
+            "raises": self._looked_at,
+            "replayed": lambda: self.np_random.integers(2, size=20),
+            "global": lambda: globals().update(_DECK=self.np_random.integers(2, size=20)),
+            "list": lambda: _TABLE.__setitem__(slice(20), self.np_random.integers(2, size=20).tolist()),
+            "default": lambda: _kept(self.np_random.integers(2, size=20).tolist()),
+            "class": lambda: setattr(type(self), "decks", self.np_random.integers(2, size=20)),
+        }
+        self.coins = ways[self.how]()
+        if self.how == "replayed":
+            self.coins = (coin for coin in self.coins)
+
+    def _looked_at(self) -> Any:
+        if type(self.np_random) is not type(_GENERATOR):
+            raise TypeError("whose generator is this?")
+        return self.np_random.integers(2, size=20)
+
+    def toss(self) -> int:
+        if self.how == "replayed":
+            return int(next(self.coins))
+        elsewhere = {"global": _DECK, "list": _TABLE, "default": _kept(), "class": self.decks}
+        return int(elsewhere.get(self.how, self.coins)[self.at])
+
+
+_INTEGERS = np.random.Generator.integers
+_DECK: Any = None
+_TABLE = [0] * 20
+
+
+def _kept(put: Any = None, kept: Any = [[0] * 20]) -> Any:  # noqa: B006
+    """Keeps a deck in its default."""
+    kept[0] = kept[0] if put is None else put
+    return kept[0]
+
+
+class Unbound(Guess):
+    """Draws by a method of the type, which takes nothing but a real generator."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.shown = self.np_random.random()
+
+    def toss(self) -> int:
+        return int(np.random.Generator.integers(self.np_random, 0, 2))
+
+
+class Slotted(Guess):
+    """A part with slots holds a generator, which each reset seeds in place."""
+
+    class Part:
+        __slots__ = ("generator",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part: Any = self.Part()
+        self.part.generator = random.Random()
+
+    def prepare(self, seed: int | None) -> None:
+        self.part.generator.seed(seed)
+        self.shown = self.part.generator.random()
+
+    def toss(self) -> int:
+        return int(self.part.generator.randrange(2))
+
+
+class Child(Guess):
+    """Draws from a child of its generator."""
+
+    def prepare(self, seed: int | None) -> None:
+        (self.child,) = self.np_random.spawn(1)
+        self.shown = self.np_random.random()
+
+    def toss(self) -> int:
+        return int(self.child.integers(2))

@@ -384,6 +384,7 @@ def test_positions_of_simulations_read_back() -> None:
         ("gym:CartPole-v1:no_such=1", "discount, steps, chance, state, clairvoyant, loop, mask"),
         ("gym:CartPole-v1:discount=1.5", "a number above 0 and up to 1"),
         ("gym:CartPole-v1:steps=0", "a whole number from 1"),
+        ("gym:CartPole-v1(render_mode=human)", r"no render_mode=human \(drop it\)"),
         ("gym:Pendulum-v1", r"Discrete or MultiDiscrete space, not a Box\(1,\)"),
         ("gym:Blackjack-v1", "clairvoyant=yes"),
         (own("Boxed"), r"not a Box\(2,\)"),
@@ -435,6 +436,8 @@ def test_what_is_refused(spec: str, told: str) -> None:
         *("Next", "Next:chance=yes", "Next:loop=open", "Next:state=deepcopy", "NoisyNext:state=replay"),
         *("NoisyNext", "SharedNext", "Batches", "Bag", "Biased", "Hashed", "Door"),
         *(f"Goal(how={how})" for how in ("first", "last", "hand", "sample", "names", "class", "bits")),
+        *(f"NoisyStart(how={how})" for how in ("spawned", "copied", "unbound", "hashed", "derived")),
+        "NoisyStart(how=replayed)",
     ],
 )
 def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
@@ -448,12 +451,40 @@ def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
     "name",
     [
         *("Shown", "Shuffled", "Turned", "Rewarded", "Renewed", "Walk", "SharedCoin", "Cycles"),
-        "Bag:unseen=redraw",
+        *("Bag:unseen=redraw", "Unbound", "Slotted", "Child"),
     ],
 )
 def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
     game: Any = games.load(own(name))
     assert (game.open_loop, game.clairvoyant) == (name != "Walk", False)
+    # In those of small steps all that is planned is done.
+    assert game.examined == (128, 128) or name in ("Shuffled", "Turned", "Renewed", "Bag:unseen=redraw")
+
+
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [
+        ("global", "_DECK of gym_environments.py"),
+        ("list", "_TABLE of gym_environments.py"),
+        ("default", "_kept of gym_environments.py"),
+        ("class", "decks of class NoisyStart"),
+    ],
+)
+def test_what_lies_outside_the_object_is_refused_by_name(how: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"keeps its state in self, .* change {name}"):
+        games.load(own(f"NoisyStart(how={how})"))
+    game: Any = games.load(own(f"NoisyStart(how={how})", ":clairvoyant=yes"))
+    assert game.clairvoyant
+
+
+def test_what_cannot_be_examined_is_refused_or_said() -> None:
+    """An exception that other draws bring is not the same as that nothing is hidden."""
+    with pytest.raises(
+        InvalidInput, match=r"examined for what it hides; .* TypeError: whose generator is this"
+    ):
+        games.load(own("NoisyStart(how=raises)"))
+    game: Any = games.load(own("NoisyStart(how=raises)", ":clairvoyant=yes"))
+    assert game.examined == (0, 128)
 
 
 def test_a_process_that_gets_the_whole_spec_does_not_search_again() -> None:
@@ -554,7 +585,7 @@ def test_services_refuse_files_and_texts() -> None:
         games.load(own("Walk"), files=False)
     for wrong, reason in (
         ("CartPole-v1(xml_file=./model.xml)", "others may name files"),
-        ("CartPole-v1(render_mode=human)", "without render_mode"),
+        ("CartPole-v1(render_mode=rgb_array)", "without render_mode"),
         ("os:CartPole-v1", "not a file or a module"),
         ("CartPole-v1:mask=close", "others name methods"),
         ("Blackjack-v1:unseen=close", "unseen=none: others name methods"),
