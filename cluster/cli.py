@@ -52,9 +52,12 @@ OPTION_OF = {
     "player": "PLAYER",
     "file": "FILE",
     "table": "TABLE",
+    **{
+        name: name for kind in ("http", "https", "all") for name in (f"{kind}_proxy", f"{kind}_proxy".upper())
+    },
     **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
-"""Option names of request fields whose option is not ``--field``."""
+"""Names of fields whose option is not ``--field``; those of proxies are variables of the environment."""
 
 
 app = typer.Typer(
@@ -94,13 +97,15 @@ for _name, _command in COMMANDS.items():
 def main() -> None:
     """Run the command given by ``sys.argv`` and exit with its status."""
     claim_stdout()
+    # Figures go to files; the backend of a notebook is seldom installed where commands run.
+    os.environ["MPLBACKEND"] = "agg"
     interruption = Interruption()
     interruption.install()
     status = run(sys.argv[1:])
     interruption.uninstall()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         _forget_stdout()
     sys.exit(status)
 
@@ -109,6 +114,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit status."""
     try:
         status = app(list(arguments), prog_name="banyan", standalone_mode=False)
+        sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except (BrokenPipeError, SystemExit):
         # The reader of the output, such as `head`, has closed it; typer turns this error into SystemExit.
@@ -189,7 +195,9 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     if type(error).__module__.startswith("numba."):
         return "the game's rules do not compile: banyan check says where", WRONG
     if isinstance(error, OSError) and error.filename:
-        return _one_line(f"{error.filename}: {error.strerror}"), FAILED
+        return _one_line(
+            "; ".join([f"{error.filename}: {error.strerror}", *getattr(error, "__notes__", ())])
+        ), FAILED
     from games.user_games import broken_by
 
     if broken := broken_by(error):

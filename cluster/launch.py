@@ -28,6 +28,7 @@ from cluster.runtime.workers import ONE_CPU
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.kept_folder import held
+from cluster.system.processes import tell_of_quota
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output as Output
 from games.board import draw
@@ -119,6 +120,8 @@ class Launch:
 
     def _start(self, place: Placement, waiting: Callable[[str], None], **options: Any) -> Executor:
         """Start an executor and register it to be closed when the command ends; see `Placement.start`."""
+        if place.address is None and self._output.progress:
+            tell_of_quota(self.say)
         try:
             executor = place.start(waiting, **options)
         except (KeyboardInterrupt, SystemExit):

@@ -193,7 +193,7 @@ class Keeper:
         if path.is_dir() or not path.parent.is_dir():
             raise InvalidInput("checkpoint", str(path), "a file in a folder that is there")
         # The target of a link is replaced, not the link.
-        self.path = path.resolve()
+        self.path = Path(os.path.realpath(path))
         self.further: Callable[[], Arrays] = dict
         """Returns arrays that checkpoints contain beside those of the coordinator."""
         self.written = 0
@@ -238,7 +238,8 @@ class Keeper:
         try:
             self._write(session.coordinator, session.elapsed_s)
         except OSError as error:
-            self._warn(f"{self.path}: the checkpoint could not be written: {error.strerror}")
+            kept = "; the one before is kept" if self.path.exists() else ""
+            self._warn(f"{self.path}: the checkpoint could not be written: {error.strerror}{kept}")
 
     def _write(self, coordinator: Coordinator, elapsed_s: float) -> None:
         started = self._clock()

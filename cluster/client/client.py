@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
 
+from cluster.service.api.tokens import LOOPBACK
 from games.errors import InvalidInput
 
 TIMEOUT_S = 30.0
@@ -31,6 +33,8 @@ FOLLOWS = 9
 """Retries of a broken event stream; together they are long enough for a restart of the server."""
 LONGEST_PAUSE_S = 5.0
 LATER = frozenset({429, 502, 503, 504})
+PROXIES = {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
+PROXY = "the address of an HTTP proxy, such as http://proxy:3128, or nothing"
 Reply = TypeVar("Reply")
 
 
@@ -102,15 +106,37 @@ def path_of(search_id: str) -> str:
     return f"/searches/{quote(search_id, safe='')}"
 
 
-def http_settings(url: str, token: str | None) -> dict[str, Any]:
-    """Keyword arguments of the HTTP client. Raises InvalidInput (field ``server``) for a bad address."""
-    parts = httpx.URL(url) if "://" in url else httpx.URL(f"http://{url}")
+def http_settings(url: str, token: str | None, transport: Any, direct: Callable[[], Any]) -> dict[str, Any]:
+    """Keyword arguments of the HTTP client, which reaches this machine without a proxy.
+
+    ``transport``: how requests are sent, None: as the environment says; ``direct`` makes one without a proxy.
+    Raises InvalidInput for a bad address (field ``server``), and for a bad variable of the environment.
+    """
+    try:
+        parts = httpx.URL(url) if "://" in url else httpx.URL(f"http://{url}")
+    except httpx.InvalidURL:
+        parts = httpx.URL()
     if parts.scheme not in ("http", "https") or not parts.host:
         raise InvalidInput("server", url, "an address such as http://localhost:8000")
+    if transport is None and (parts.host in LOOPBACK or parts.host.startswith("127.")):
+        transport = direct()
+    elif transport is None:
+        _check_proxies()
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     # The address of a page that is shown has a fragment.
     base = str(parts.copy_with(query=None, fragment=None)).rstrip("/") + "/api/v1"
-    return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S}
+    return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S, "transport": transport}
+
+
+def _check_proxies() -> None:
+    """Raise InvalidInput (the variable) if the environment has an address of a proxy that httpx refuses."""
+    for name in sorted(PROXIES & os.environ.keys()):
+        value = os.environ[name]
+        try:
+            httpx.HTTPTransport(proxy=value if "://" in value else f"http://{value}")
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            # Without the password.
+            raise InvalidInput(name, value.rpartition("@")[2], f"{PROXY} ({error})") from None
 
 
 def read_answer(response: httpx.Response) -> dict[str, Any]:
@@ -204,7 +230,7 @@ class Client(Requests[dict[str, Any]]):
     ) -> None:
         """Raises InvalidInput (field ``server``) if ``url`` is not an address."""
         self.url = url
-        self._http = httpx.Client(**http_settings(url, token), transport=transport)
+        self._http = httpx.Client(**http_settings(url, token, transport, httpx.HTTPTransport))
 
     def __enter__(self) -> Client:
         return self
@@ -265,7 +291,7 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
         self, url: str, token: str | None = None, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
         self.url = url
-        self._http = httpx.AsyncClient(**http_settings(url, token), transport=transport)
+        self._http = httpx.AsyncClient(**http_settings(url, token, transport, httpx.AsyncHTTPTransport))
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cluster.commands.options import PLACE, GamePlace, option, timeout_option
+from cluster.commands.options import PLACE, GamePlace, option, report, timeout_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,10 @@ def serve(server: ServerOptions, limits: LimitOptions, pool: PoolOptions) -> int
     """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
     from cluster.service.limits import Limits
     from cluster.service.server import serve as run
+    from cluster.system.processes import tell_of_quota
 
     if (nice := pool.niceness) is not None:
         os.environ[NICENESS] = str(nice)
+    if pool.address is None:
+        tell_of_quota(report)
     return run(server.settings(Limits(**vars(limits))), pool.starter(), nice)

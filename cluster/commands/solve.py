@@ -111,8 +111,7 @@ def solve(
     else:
         _print(shown, answer, output.colour)
     if figure is not None and out is not None:
-        write_figure(figure, out)
-        report(f"wrote {out}")
+        write_figure(figure, out, report)
     elif figure is not None and not output.json:
         write("\n" + write_text(figure), end="")
 

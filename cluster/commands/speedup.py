@@ -125,21 +125,23 @@ def speedup(
         report(f"starting {counted(max(counts), 'worker')}")
         runner = OwnWorkers(max(counts), measurement.executor, measurement.address, watch)
         rows = measure_speedup(request, names, counts, runner, measurement.repeats, seconds, report, so_far)
+        _show(rows, output)
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
 
             for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
-        _show(rows, output)
         suggest_best(game, measurement.preset, output.json)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 
 
 def _wait(line: str) -> None:
-    """Print a line, and wait for Ctrl-C or SIGTERM."""
+    """Print a line, and wait for a signal that ends commands."""
+    from cluster.system.interruption import ending_signals
+
     with suppress(KeyboardInterrupt):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ending_signals():
             signal.signal(number, signal.default_int_handler)
         report(line)
         while True:
@@ -152,13 +154,15 @@ def _counts(measurement: Measurement) -> list[int]:
         return read_counts(measurement.workers, "workers", "1,2,4, or auto")
     from cluster.ray_backend.joining import connect
     from cluster.runtime.workers import ONE_CPU
-    from cluster.system.processes import num_cores
+    from cluster.system.processes import num_cores, tell_of_quota
 
     cpus = num_cores()
     if measurement.address is not None:
         cluster = connect(measurement.address, cpus)
         cpus = max(1, ONE_CPU.workers_in(cluster.latest("machines")))
         cluster.close()
+    else:
+        tell_of_quota(report)
     return [*(2**power for power in range((cpus - 1).bit_length())), cpus]
 
 

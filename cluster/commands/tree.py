@@ -12,7 +12,6 @@ from cluster.system.terminal import Output
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.drawing.figures import Figure
     from search.prepare import Search
     from search.result import SearchResult
     from search.tree.view import Extent, TopNode
@@ -53,7 +52,7 @@ class DrawingOptions:
 
 def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
     """Search a position and show the top of the tree: moves, visits, values, and proven results."""
-    from cluster.drawing.writers import format_of
+    from cluster.drawing.writers import format_of, write_figure
     from cluster.launch import run_search
 
     out, extent = drawing.out, drawing.extent()
@@ -74,7 +73,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
         else:
             print_tree(search, result, top, output)
         if out is not None:
-            _write(figure_of_search(search.game, top, result), out)
+            write_figure(figure_of_search(search.game, top, result), out, report)
 
     return run_search(request, place.placement(), output, show)
 
@@ -82,7 +81,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
 def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Path | None) -> int:
     """Show the nodes that a minimax player visits, instead of a search."""
     from cluster.drawing.figures import figure_of_trace
-    from cluster.drawing.writers import write_text
+    from cluster.drawing.writers import write_figure, write_text
     from cluster.system.terminal import print_json, write
     from games.catalogue import load
     from games.errors import InvalidInput
@@ -109,15 +108,8 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
     else:
         write(write_text(figure), end="")
     if out is not None:
-        _write(figure, out)
+        write_figure(figure, out, report)
     return 0
-
-
-def _write(figure: Figure, out: Path) -> None:
-    from cluster.drawing.writers import write_figure
-
-    write_figure(figure, out)
-    report(f"wrote {out}")
 
 
 def tree_lines(root: TopNode, name: str) -> list[str]:

@@ -15,12 +15,14 @@ each level, ordered by the mean coordinate of each node's neighbours.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from cluster.drawing.figures import Edge, Figure, Node
+from cluster.system.files import replace_text
 from games.errors import InvalidInput
 from games.game import CHANCE
 
@@ -392,6 +394,7 @@ def format_of(path: Path) -> str:
     return path.suffix
 
 
-def write_figure(figure: Figure, path: Path) -> None:
-    """Write the figure to a file; raises InvalidInput (field ``out``), OSError."""
-    path.write_text(FORMATS[format_of(path)](figure), encoding="utf-8")
+def write_figure(figure: Figure, path: Path, report: Callable[[str], None]) -> None:
+    """Write the figure to a file, and report it; raises InvalidInput (field ``out``), OSError."""
+    replace_text(path, FORMATS[format_of(path)](figure))
+    report(f"wrote {path}")

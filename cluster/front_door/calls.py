@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
+from os.path import realpath
 from pathlib import Path
 from typing import Unpack
 
@@ -54,7 +55,7 @@ class OpenSearch(AskTellSearch):
         description = described(self.search, self.stopped_by, self.elapsed_s)
         try:
             # The target of a link is replaced, not the link.
-            write_archive(file.resolve(), description, self.state())
+            write_archive(Path(realpath(file)), description, self.state())
         except OSError as error:
             accepted = f"a file that can be written ({error.strerror})"
             raise InvalidInput("checkpoint", str(file), accepted) from None

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from cluster.matches.game import MatchContext, PlayerFailed
 from cluster.matches.record import GameRecord, read_records, write_file
@@ -21,6 +20,7 @@ from cluster.matches.standing import Shares, Standing, score_of_pair
 from cluster.matches.statistics import PAIR_SCORES, Sprt
 from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units
 from cluster.runtime.tasks import Task
+from cluster.system.files import append
 from cluster.system.kept_folder import Kept
 from games.errors import InvalidInput
 
@@ -146,16 +146,13 @@ class MatchFolder:
             raise InvalidInput("out", str(path), "a folder that only matches have written to")
         # Removes a game that a killed process has written only in part.
         write_file(self.games, self.played)
-        self._file: IO[str] = self.games.open("a", encoding="utf-8")
 
     def keep(self, record: GameRecord) -> None:
         """Store a game."""
-        self._file.write(str(record))
-        self._file.flush()
+        append(self.games, str(record))
 
     def close(self) -> None:
         """Sort the games and release the lock of the folder."""
-        self._file.close()
         records = read_records(self.games.read_text(encoding="utf-8"), "out")
         write_file(self.games, sorted(records, key=lambda record: (record.pair or 0, record.leg or 0)))
         self._kept.close()

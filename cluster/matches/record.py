@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import games
-from cluster.system.kept_folder import replace_text
+from cluster.system.files import replace_text
 from games.errors import InvalidInput
 from games.game import State
 from games.user_games import read_text

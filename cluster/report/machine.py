@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from cluster.system.processes import num_cores
+
 GIB = 2**30
 OTHERS_AT_MOST = 0.05
 """Largest accepted share of other programs in the time of all cores; kernel threads take below 0.01."""
@@ -18,7 +20,7 @@ OF_CEILING_AT_MOST = 1.05
 
 def machine() -> str:
     """Processor, cores and memory, in one line."""
-    cores = os.cpu_count() or 1
+    cores = num_cores()
     parts = [f"{_processor()}, {cores} core{'s' if cores != 1 else ''}"]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     if memory:

@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from cluster.report.machine import provenance
+from cluster.system.files import replacing
 
 COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00", "subtree": "#5b2a86"}
 """Colours of the strategies: colour-blind readers tell them apart, and so do prints in shades of grey."""
@@ -137,8 +138,8 @@ def save(
     figure.draw_without_rendering()
     for panel in figure.axes:
         _thin(panel)
-    with rc_context({"svg.hashsalt": "banyan"}):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with rc_context({"svg.hashsalt": "banyan"}), replacing(path) as beside:
+        figure.savefig(beside, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _thin(panel: Any) -> None:

@@ -19,6 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from cluster.system import terminal as words
+from cluster.system.files import replace_text, replacing
 
 Cell = str | Text
 Tone = Literal["", "good", "bad", "strong", "dim"]
@@ -156,8 +157,8 @@ def write_files(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
-    paths[0].write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    with paths[1].open("w", newline="", encoding="utf-8") as file:
+    replace_text(paths[0], json.dumps(value, indent=2) + "\n")
+    with replacing(paths[1]) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, records[0] if records else ())
         writer.writeheader()
         writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)

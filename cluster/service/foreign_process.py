@@ -134,7 +134,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # The process ends with its server, not by signals to the process group.
         signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
+from cluster.system.interruption import ending_signals
 from cluster.system.processes import descendants, kill
 
 LOOK_EVERY_S = 0.1
@@ -27,7 +28,6 @@ RESTART_AFTER_S = (0.5, 2.0, 5.0, 10.0, 30.0)
 LASTING_S = 60.0
 """A server that has served for this time resets the delays."""
 LOG = logging.getLogger("banyan.supervisor")
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _SET_CHILD_SUBREAPER = 36
 """Option of Linux's prctl: orphaned descendants become children of this process."""
 
@@ -41,6 +41,7 @@ class Supervisor:
         self._serve = serve
         self._child = 0
         self._ending = False
+        self._signals = ending_signals()
 
     def run(self) -> int:
         """Run servers until one ends normally or fails before it serves; returns its exit status.
@@ -54,7 +55,7 @@ class Supervisor:
         served_before = False
         while True:
             told, telling = os.pipe()
-            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+            signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
             sys.stdout.flush()
             sys.stderr.flush()
             began_s = time.monotonic()
@@ -64,9 +65,9 @@ class Supervisor:
                 os.close(told)
                 self._be_server(watched, telling, restarts)
             os.close(telling)
-            for number in _SIGNALS:
+            for number in self._signals:
                 signal.signal(number, self._forward)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
             if self._ending:
                 # The signal arrived before the child existed.
                 self._forward(signal.SIGTERM, None)
@@ -91,7 +92,7 @@ class Supervisor:
         if not self._child:
             return
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child, number)
+            os.kill(self._child, signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
     def _wait(self) -> int:
         """Wait until the server has ended; returns its exit status as a shell does. Reaps other children."""
@@ -116,9 +117,9 @@ class Supervisor:
         _adopt_orphans()
         # Ctrl-C goes to the parent only, which forwards it.
         os.setsid()
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        for number in self._signals:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
         threading.Thread(target=_follow, args=(watched,), name="parent", daemon=True).start()
 
         def ready() -> None:

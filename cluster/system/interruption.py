@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first signal asks a search to end with its result so far, the second exits at once.
+"""Ctrl-C, SIGTERM, SIGHUP: the first asks a search to end with its result so far, the second exits at once.
 
 Python runs signal handlers between two byte code instructions of the main thread. Compiled code that does not
 return, such as an endless rule of a user's game, would delay them forever. So a thread receives the signals
@@ -24,11 +24,10 @@ from cluster.system.processes import descendants, kill
 from cluster.system.terminal import results
 
 INTERRUPTED = 130
-"""Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM."""
+"""Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM and SIGHUP."""
 PATIENCE_S = 1.5
 """Seconds that a search may take to notice a signal, and that executors may take to close."""
 LOOK_EVERY_S = 0.1
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _AGAIN = signal.SIGURG
 """Sent by the guard to the main thread, to raise what was postponed; by default this signal is ignored."""
 _SHOW_CURSOR = b"\x1b[?25h\n"
@@ -61,6 +60,15 @@ def until_signal(unit: Callable[..., T], *arguments: object) -> T:
         raise Abandoned from None
 
 
+def ending_signals() -> list[signal.Signals]:
+    """The signals that end a command: SIGINT, SIGTERM, and that of a closed terminal, SIGHUP.
+
+    A SIGHUP that is ignored, as `nohup` does it, stays ignored.
+    """
+    closed = [] if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGINT, signal.SIGTERM, *closed]
+
+
 class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
@@ -70,7 +78,7 @@ class Cancellable(Protocol):
 
 
 class Interruption:
-    """Handles both signals while a search is prepared, runs, and releases its resources.
+    """Handles these signals while a search is prepared, runs, and releases its resources.
 
     Create, install and uninstall it in the main thread. A later instance replaces an earlier one until it is
     uninstalled.
@@ -81,13 +89,14 @@ class Interruption:
         self._closing = False
         self._postponed = False
         self._search: Cancellable | None = None
-        self._before = {number: signal.getsignal(number) for number in (*_SIGNALS, _AGAIN)}
+        self._signals = ending_signals()
+        self._before = {number: signal.getsignal(number) for number in (*self._signals, _AGAIN)}
         self._patience_s = patience_s
         self._guarded = False
 
     def install(self) -> None:
         """Install the signal handlers. Call it again after Ray has started, which replaces SIGTERM's."""
-        for number in _SIGNALS:
+        for number in self._signals:
             signal.signal(number, self._handle)
         signal.signal(_AGAIN, self._raise)
         if not self._guarded:
@@ -102,7 +111,7 @@ class Interruption:
 
     def begin_closing(self) -> None:
         """Note that all results have been shown and only executors are being closed."""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             results().flush()
         self._closing = True
 
@@ -176,7 +185,7 @@ class Interruption:
         while quit_end not in (ready := dict(poll.poll(1000 * LOOK_EVERY_S if heard else None))):
             number = os.read(signals, 1)[0] if signals in ready else 0
             # Another handler may have been installed meanwhile.
-            if number in _SIGNALS and signal.getsignal(number) == self._handle:
+            if number in self._signals and signal.getsignal(number) == self._handle:
                 heard += 1
                 until_s = time.monotonic() + self._patience_s
             elif self._postponed:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
+from cluster.system.files import append, replace_text
 from games.errors import InvalidInput
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ class Kept:
         """
         self._path, self._what = path, what
         self._lock: IO[str] | None = None
-        self._files: dict[str, IO[str]] = {}
+        self._begun: set[str] = set()
         if path is None:
             return
         path.mkdir(parents=True, exist_ok=True)
@@ -37,8 +38,7 @@ class Kept:
         except BlockingIOError:
             raise InvalidInput("out", str(path), f"a folder that no other {what} is writing to") from None
         if not (path / file).stat().st_size:
-            self._lock.write(json.dumps(identity, indent=1) + "\n")
-            self._lock.flush()
+            append(path / file, json.dumps(identity, indent=1) + "\n")
         try:
             there = json.loads((path / file).read_text(encoding="utf-8"))
         except ValueError:
@@ -69,11 +69,10 @@ class Kept:
     def add(self, file: str, value: Any) -> None:
         """Append a line to a file."""
         if self._path is not None:
-            if file not in self._files:
+            if file not in self._begun:
                 replace_text(self._path / file, "".join(whole_lines(self._path / file)))
-                self._files[file] = (self._path / file).open("a", encoding="utf-8")
-            self._files[file].write(json.dumps(value) + "\n")
-            self._files[file].flush()
+                self._begun.add(file)
+            append(self._path / file, json.dumps(value) + "\n")
 
     def replace(self, file: str, values: Iterable[Any]) -> None:
         """Replace the lines of a file, to which none is appended."""
@@ -87,22 +86,15 @@ class Kept:
         self.close()
 
     def close(self) -> None:
-        """Close the files and release the folder."""
-        for file in (*self._files.values(), *([self._lock] if self._lock else [])):
-            file.close()
+        """Release the folder."""
+        if self._lock is not None:
+            self._lock.close()
 
 
 def whole_lines(path: Path) -> list[str]:
     """The lines of a file, without an incomplete last one, which a process that was killed may leave."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
     return [line for line in lines if line.endswith("\n")]
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, should the process be killed meanwhile."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
 
 
 @contextmanager
@@ -112,7 +104,7 @@ def held(path: Path, field: str) -> Iterator[None]:
     The lock is released in any case when the process ends. Raises InvalidInput (``field``) if another
     process holds it.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     lock = path.with_name(f"{path.name or 'root'}.lock")
     descriptor = -1
     try:

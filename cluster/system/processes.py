@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 RANK_S = 60.0
@@ -16,9 +18,48 @@ _PROC = Path("/proc")
 _AUTOGROUP = _PROC / "self/autogroup"
 
 
-def num_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def num_cores(root: Path = Path("/")) -> int:
+    """The number of cores that this process may use: by its affinity, the quota of its container, and what
+    Python has been told (PYTHON_CPU_COUNT, from Python 3.13 on).
+
+    ``root``: where /proc and /sys are.
+    """
+    return math.ceil(min(_cores_without_quota(), _quota(root)))
+
+
+def tell_of_quota(say: Callable[[str], None], root: Path = Path("/")) -> None:
+    """Say it in a line if a quota limits this process to fewer cores than there are."""
+    cores, quota = _cores_without_quota(), _quota(root)
+    if quota < cores:
+        say(f"the CPU quota of this container is {quota:g} of {cores} cores: it counts as {num_cores(root)}")
+
+
+def _cores_without_quota() -> int:
+    told = getattr(os, "process_cpu_count", os.cpu_count)() or 1
+    return min(told, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else told
+
+
+def _quota(root: Path) -> float:
+    """The cores that control groups of Linux leave this process, of version 1 or 2; inf without a limit.
+
+    Those above its own limit it too. Within a container their names may be those outside: what is not there
+    is passed over.
+    """
+    places = []
+    with contextlib.suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            if not controllers or "cpu" in controllers.split(","):
+                for mount in ("cpu", controllers) if controllers else ("", "unified"):
+                    place = root / "sys/fs/cgroup" / mount
+                    places += [place / each.relative_to("/") for each in (Path(group), *Path(group).parents)]
+    least = math.inf
+    for place in places:
+        for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+            with contextlib.suppress(OSError, ValueError):
+                quota, period = map(int, " ".join((place / name).read_text() for name in names).split())
+                least = min(least, quota / period if quota > 0 else math.inf)
+    return least
 
 
 def descendants(pid: int | None = None) -> set[int]:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +25,20 @@ NAME_WIDTH = 13
 """Width in columns of the names of facts."""
 
 _results: TextIO | None = None
+
+
+class _Standard(io.FileIO):
+    """Standard output, whose errors name it; or standard error, which has none: what cannot be written there
+    is dropped, and a command goes on after its terminal was closed."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if self.fileno() == 2:
+                return len(data)
+            error.filename = "standard output"
+            raise
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,8 @@ def results_alone() -> Iterator[None]:
 def claim_stdout() -> None:
     """Make ``sys.stdout`` a file of its own, and file 1 standard error; for the main program of a process.
 
+    Errors of writing to standard output name it; what cannot be written to standard error is dropped.
+
     A standard file that is closed becomes the null device. What the encoding of standard output lacks is
     printed as a question mark, unless PYTHONIOENCODING says otherwise.
     """
@@ -82,14 +98,24 @@ def claim_stdout() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", errors="replace"))  # noqa: SIM115
     ours = cast(io.TextIOWrapper, sys.stdout)
-    unbuffered = ours.write_through
     ours.flush()
-    raw = os.fdopen(os.dup(1), "wb", 0 if unbuffered else -1)
     errors = "replace" if ours.errors in ("strict", "surrogateescape") else ours.errors
-    sys.stdout = io.TextIOWrapper(
-        raw, ours.encoding, errors, line_buffering=ours.line_buffering, write_through=unbuffered
-    )
+    sys.stdout = _like(ours, _Standard(os.dup(1), "w", closefd=False), errors)
+    words = cast(io.TextIOWrapper, sys.stderr)
+    sys.stderr = _like(words, _Standard(2, "w", closefd=False), words.errors)
     os.dup2(2, 1)
+
+
+def _like(stream: io.TextIOWrapper, raw: io.FileIO, errors: str | None) -> io.TextIOWrapper:
+    """A stream that writes to ``raw``, with the encoding and the buffers of another."""
+    unbuffered = stream.write_through
+    return io.TextIOWrapper(
+        cast(BinaryIO, raw) if unbuffered else io.BufferedWriter(raw),
+        stream.encoding,
+        errors,
+        line_buffering=stream.line_buffering,
+        write_through=unbuffered,
+    )
 
 
 @contextmanager

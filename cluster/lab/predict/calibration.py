@@ -18,7 +18,6 @@ job arrives, which makes its part of a call more expensive, so that part is meas
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -33,6 +32,7 @@ from cluster.lab.throughput.ceiling import Ceiling
 from cluster.runtime.queue import BundlesAhead
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import JobDone
+from cluster.system.processes import num_cores
 from games.errors import counted
 from search.coordinator import Coordinator
 from search.plan import JOB_S
@@ -124,7 +124,7 @@ def _measure(
     request: SearchRequest, executor: RayExecutor, report: Callable[[str], None], calls: dict[str, Any]
 ) -> Costs:
     """Measure all costs of one strategy; ``calls``: those of calls, which do not depend on it."""
-    cores = len(os.sched_getaffinity(0))
+    cores = num_cores()
     small = calibration_request(request)
     name, kind = request.strategy, STRATEGY_CLASSES[request.strategy]
     report(f"{name}: each step of a search")

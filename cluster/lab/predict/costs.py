@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from cluster.system.files import replace_text
 from games.errors import InvalidInput
 from games.user_games import read_text
 
@@ -135,8 +136,8 @@ def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
 def write_costs(costs: Mapping[str, Costs], path: Path) -> None:
     """Write costs by strategy. Raises InvalidInput (save_costs) if the file cannot be written."""
     try:
-        path.write_text(
-            json.dumps({strategy: asdict(each) for strategy, each in costs.items()}, indent=2) + "\n"
+        replace_text(
+            path, json.dumps({strategy: asdict(each) for strategy, each in costs.items()}, indent=2) + "\n"
         )
     except OSError as error:
         raise InvalidInput(

@@ -35,7 +35,7 @@ from cluster.report.machine import machine
 from cluster.report.table import Table, Tone, html, left, markdown, right
 from cluster.report.table import text as cell
 from cluster.system import terminal
-from cluster.system.kept_folder import replace_text
+from cluster.system.files import replace_text
 from games.errors import InvalidInput, counted
 
 if TYPE_CHECKING:

@@ -151,8 +151,9 @@ def _joined(jobs: Sequence[Job]) -> list[Job]:
 
 def _serve(pipe: Connection) -> None:
     """Main function of a process: get the work, then do a share of it for each message."""
-    # Ctrl-C reaches this process too; the one that started it closes the pipe.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What comes from the terminal reaches this process too; the one that started it closes the pipe.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     work: Work = pickle.loads(pipe.recv_bytes())
     # Compiles the kernels, or loads them.
     work(0, 1, 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -86,3 +89,18 @@ def test_titles_name_the_game_and_not_its_options(spec: str, name: str) -> None:
 def test_titles_say_which_numbers_there_are() -> None:
     assert span([4, 1, 2], "worker") == "1 to 4 workers"
     assert span([1], "lane") == "1 lane"
+
+
+def test_a_command_draws_whatever_backend_a_notebook_has_set() -> None:
+    code = """if True:
+        import sys
+        from contextlib import suppress
+        from cluster.cli import main
+        sys.argv = ["banyan", "--version"]
+        with suppress(SystemExit):
+            main()
+        import matplotlib
+    """
+    environment = os.environ | {"MPLBACKEND": "module://missing.backend"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from cluster.cli import explain
 from cluster.client.client import Client, ServiceError
+from cluster.service import evaluator_client
 from cluster.service.api.tokens import Tokens, read_token, read_tokens
 from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
@@ -302,3 +304,31 @@ def test_tokens_come_from_a_file_and_the_environment(tmp_path: Path, monkeypatch
 def test_a_client_refuses_what_is_no_address(url: str) -> None:
     with pytest.raises(InvalidInput, match="server"):
         Client(url)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ALL_PROXY", "socks4://u:secret@x:1"), ("https_proxy", "ftp://x:1"), ("HTTP_PROXY", "http://x:port")],
+)
+def test_a_variable_of_a_proxy_that_cannot_be_used_is_named_and_is_nothing_to_this_machine(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    for url in ("127.0.0.1:1", "http://localhost", "https://[::1]:1", "127.0.0.2"):
+        Client(url).close()
+    with pytest.raises(InvalidInput) as caught:
+        Client("http://10.0.0.1")
+    line, status = explain(caught.value)
+    assert (line.startswith(f"{name}: "), "secret" in line, status) == (True, False, 2)
+
+
+def test_requests_to_this_machine_go_through_no_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("BANYAN_TOKEN", TOKEN)
+    with Client(server.url, TOKEN) as client:
+        assert client.games()
+    assert evaluator_client.call(f"{server.url}/api/v1/games")["games"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -208,3 +211,45 @@ def test_an_error_by_itself_is_an_error() -> None:
         launch(Output(progress=False, json=True)),
     ):
         raise RuntimeError
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_terminal_is_a_signal_unless_it_is_ignored(ignored: bool) -> None:
+    """The search is cancelled, its answer is printed, and what goes to the terminal is dropped."""
+    code = """if True:
+        import os, signal, sys, time
+        from cluster.system.interruption import Interruption
+        from cluster.system.terminal import claim_stdout
+        class Search:
+            cancelled, cancel_noted = False, True
+            def cancel(self): self.cancelled = True
+        claim_stdout()
+        watching, search = Interruption(), Search()
+        watching.install()
+        watching.watch(search)
+        print("ready", file=sys.stderr, flush=True)
+        until_s = time.monotonic() + 60
+        while not search.cancelled and os.isatty(2) and time.monotonic() < until_s:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        print("to nobody", file=sys.stderr, flush=True)
+        print(search.cancelled)
+    """
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        ["sh", "-c", ("trap '' HUP; " if ignored else "") + 'exec "$@"', "sh", sys.executable, "-c", code],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while b"ready" not in said:
+            said += os.read(ours, 1000)
+        os.close(ours)
+        assert process.stdout.read() == f"{not ignored}\n"
+    assert process.returncode == 0

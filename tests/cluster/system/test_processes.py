@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cluster.system.processes import give_way
+from cluster.system.processes import give_way, num_cores, tell_of_quota
 
 GROUP = Path("/proc/self/autogroup")
 PROGRAM = """
 import os, sys, threading
 from pathlib import Path
-from cluster.system.processes import give_way
+from cluster.system.processes import give_way, num_cores, tell_of_quota
 
 if sys.argv[1] == "leader":
     os.setpgid(0, 0)
@@ -61,3 +61,32 @@ def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     session = os.getsid(0)
     give_way()
     assert os.getsid(0) == session
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "share"),
+    [
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000", "a/cpu.max": "50000 100000"}, 0.5),
+        ("0::/a\n", {"unified/a/cpu.max": "25000 100000"}, 0.25),
+        (
+            "3:cpu,cpuacct:/docker/x\n",
+            {"cpu/cpu.cfs_quota_us": "10000", "cpu/cpu.cfs_period_us": "20000"},
+            0.5,
+        ),
+        ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ("3:memory:/a\n", {"cpu/a/cpu.cfs_quota_us": "10000", "cpu/a/cpu.cfs_period_us": "20000"}, None),
+        ("", {"cpu.max": "x"}, None),
+    ],
+)
+def test_the_quota_of_a_container_limits_the_cores_and_a_line_says_so(
+    groups: str, files: dict[str, str], share: float | None, tmp_path: Path
+) -> None:
+    places = {tmp_path / "sys/fs/cgroup" / name: text for name, text in files.items()}
+    for place, text in (places | {tmp_path / "proc/self/cgroup": groups}).items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    said: list[str] = []
+    tell_of_quota(said.append, tmp_path)
+    cores = num_cores(tmp_path / "none")
+    assert num_cores(tmp_path) == (cores if share is None else 1)
+    assert [f"is {share:g} of " in line for line in said] == ([] if share is None else [True])
