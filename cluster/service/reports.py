@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import nlargest
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic_core import from_json
 
@@ -95,87 +95,76 @@ class Report:
     """Why it cannot be shown; None if it can."""
 
 
-class _File(NamedTuple):
-    """A file with a name of KINDS, as it was found; another with its path has another identity."""
-
-    modified_ns: int
-    path: str
-    """Relative to the data folder."""
-    place: str
-    identity: tuple[int, ...]
+File = tuple[str, int, int, int]
+"""A file as it was found: its path, and what changes when it does: time (ns), bytes, and inode."""
 
 
 class Reports:
     """The reports in a data folder, read by one thread for all requests, which wait without a thread."""
 
-    def __init__(self, folder: Path, walk: Callable[[Path], dict[str, _File]] | None = None) -> None:
-        self._newest, self._folder = walk or newest, folder.resolve()
+    def __init__(self, folder: Path, walk: Callable[[str], dict[str, File]] | None = None) -> None:
+        self._newest, self._folder = walk or newest, str(folder.resolve())
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="reports")
-        self._walk: Future[dict[str, _File]] = Future()
-        self._walk.set_result({})
+        self._walk: Future[dict[str, File]] | None = None
 
     async def listed(self) -> list[Report]:
         """The newest reports, the newest first."""
-        return await wrap_future(self._reader.submit(_listed, await self._found()))
+        return await wrap_future(self._reader.submit(_listed, self._folder, await self._found()))
 
     async def content(self, report_id: str) -> bytes | None:
         """The content of a listed report; None if there is none with this id. Raises Unusable."""
         file = (await self._found()).get(report_id)
-        return None if file is None else await wrap_future(self._reader.submit(_content, file))
+        return None if file is None else await wrap_future(self._reader.submit(_content, *file))
 
-    async def _found(self) -> dict[str, _File]:
+    async def _found(self) -> dict[str, File]:
         """By id: the files that are there. All requests that come before a walk begins wait for this walk."""
-        if self._walk.running() or self._walk.done():
+        if self._walk is None or self._walk.running() or self._walk.done():
             self._walk = self._reader.submit(self._newest, self._folder)
         return await shield(wrap_future(self._walk))
 
 
-def newest(folder: Path) -> dict[str, _File]:
+def newest(folder: str) -> dict[str, File]:
     """By id: files with names of KINDS, whatever they are; the newest first."""
-    found = []
-    level, below = [(0, str(folder))], list[tuple[int, str]]()
+    found, level = list[File](), [(0, folder)]
     for depth in range(DEPTH + 1):
+        below = []
         for _, where in nlargest(MOST_FOLDERS, level):
-            for name in KINDS:
-                # It may not be there, or may have gone meanwhile.
+            # What has gone meanwhile, or cannot be read, is not there.
+            for entry in _entries(where):
                 with suppress(OSError):
-                    place = os.path.join(where, name)
-                    now = os.lstat(place)
-                    identity = now.st_mtime_ns, now.st_size, now.st_ino
-                    found.append(_File(now.st_mtime_ns, os.path.relpath(place, folder), place, identity))
-            with suppress(OSError):
-                below += [] if depth == DEPTH else _folders_in(where, OWN_FOLDER if depth == 0 else "")
-        level, below = below, []
-    found.sort(key=lambda each: (-each.modified_ns, each.path))
-    return {id_of(each.path): each for each in found[:MOST]}
+                    now = entry.stat(follow_symlinks=False)
+                    if entry.name in KINDS:
+                        found.append((entry.path, now.st_mtime_ns, now.st_size, now.st_ino))
+                    elif stat.S_ISDIR(now.st_mode) and (depth or entry.name != OWN_FOLDER):
+                        below.append((now.st_mtime_ns, entry.path))
+        level = below
+    found.sort(key=lambda file: (-file[1], file[0]))
+    return {id_of(os.path.relpath(file[0], folder)): file for file in found[:MOST]}
 
 
-def _folders_in(where: str, but: str) -> list[tuple[int, str]]:
-    """When each folder has changed, and its path. Raises OSError."""
-    with os.scandir(where) as entries:
-        return [
-            (entry.stat(follow_symlinks=False).st_mtime_ns, entry.path)
-            for entry in entries
-            if entry.is_dir(follow_symlinks=False) and entry.name != but
-        ]
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return [*entries]
+    return []
 
 
-def _listed(files: dict[str, _File]) -> list[Report]:
+def _listed(folder: str, files: dict[str, File]) -> list[Report]:
     reports = []
     for report_id, file in files.items():
-        title, problem = _title(file.place, *file.identity)
-        where, name = os.path.split(file.path)
-        title = title or _shown(file.path)
-        reports.append(Report(report_id, KINDS[name], _shown(where), file.modified_ns / 1e9, title, problem))
+        title, problem = _title(*file)
+        path = os.path.relpath(file[0], folder)
+        where, name = os.path.split(path)
+        title = title or _shown(path)
+        reports.append(Report(report_id, KINDS[name], _shown(where), file[1] / 1e9, title, problem))
     return reports
 
 
-def _content(file: _File) -> bytes:
+def _content(*file: Any) -> bytes:
     """The content of a file that can be shown. Raises Unusable."""
-    _, problem = _title(file.place, *file.identity)
+    _, problem = _title(*file)
     if problem is not None:
         raise Unusable(problem)
-    return _read(file.place, *file.identity)
+    return _read(*file)
 
 
 def id_of(path: str) -> str:

@@ -115,10 +115,11 @@ class Store:
 
     def _refuse_lost(self) -> None:
         """Raise InvalidInput if the folder had records, which are not there any more."""
-        there = self._path.exists() and self._path.stat().st_size > 0
-        if os.fstat(self._held).st_size and not there:
-            accepted = f"a folder with its records: {self._path.name} is missing or has no bytes"
-            accepted += " (put it back, or remove the file lock beside it to begin without records)"
+        if os.fstat(self._held).st_size and not (self._path.exists() and self._path.stat().st_size):
+            accepted = (
+                f"a folder with its records: {self._path.name} is missing or has no bytes"
+                " (put it back, or remove the file lock beside it to begin without records)"
+            )
             raise InvalidInput("data", str(self.folder), accepted)
 
     def _make_private(self) -> None:
