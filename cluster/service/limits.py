@@ -33,7 +33,7 @@ class Limits:
     kept: int = 10_000
     """Stored searches that are over; older ones are deleted."""
     streams: int = 1000
-    """Open event streams."""
+    """Open event streams; one address may have 3/4 of them."""
     connections: int = 2000
     """Requests that are answered at a time, and waiting connections; one address may have 3/4 of each."""
 

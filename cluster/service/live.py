@@ -117,9 +117,13 @@ class Feed:
                 follower.more.clear()
                 found, closed = self.after(seen)
                 last = {event.name: event.id for event in found}
-                for event in found if seen else [each for each in found if each.id == last[each.name]]:
-                    seen = event.id
-                    yield event
+                numbers = [each.id for each in found if seen or each.id == last[each.name]]
+                del found
+                for number in numbers:
+                    # Looked up again, so that those who read slowly keep no old events.
+                    for event in self.after(max(seen, number - 1))[0][:1]:
+                        seen = event.id
+                        yield event
                 if closed:
                     return
                 await follower.more.wait()
