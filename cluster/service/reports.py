@@ -62,14 +62,12 @@ from search.worker import Worker
 
 KINDS = {f"{kind}.json": kind for kind in ("speedup", "predict", "strength")}
 DEPTH = 3
-MOST = 200
-"""Files that are listed: the newest ones."""
+MOST, CONTENTS = 200, 4
+"""Files that are listed, the newest ones, and files whose content is remembered."""
 MOST_FOLDERS = 1000
 """Folders of one depth in which files are looked for: those that have changed last."""
 MOST_BYTES, MOST_VALUES = 5_000_000, 400_000
 """Size of a file that is shown, in bytes and about in values: all other threads stand while it is parsed."""
-CONTENTS = 4
-"""Files whose content is remembered."""
 OWN_FOLDER = "checkpoints"
 """The folder with the server's own files, which may be thousands."""
 TITLE = 200
@@ -154,8 +152,8 @@ def _listed(folder: str, files: dict[str, File]) -> list[Report]:
         title, problem = _title(*file)
         path = os.path.relpath(file[0], folder)
         where, name = os.path.split(path)
-        title = title or _shown(path)
-        reports.append(Report(report_id, KINDS[name], _shown(where), file[1] / 1e9, title, problem))
+        kind, seconds = KINDS[name], file[1] / 1e9
+        reports.append(Report(report_id, kind, _shown(where), seconds, title or _shown(path), problem))
     return reports
 
 

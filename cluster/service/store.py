@@ -25,10 +25,8 @@ from cluster.service.answer_models import Curve, CurvePoint
 from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, REOPENED, Record, record_of
 from games.errors import InvalidInput
 
-FORMAT = 2
-"""Version of the stored format."""
-MADE = b"there are records\n"
-"""The content of a folder's lock when its database was made."""
+FORMAT, MADE = 2, b"there are records\n"
+"""Version of the stored format, and the content of a folder's lock when its database was made."""
 LAST_S = 1.0
 """Seconds for which a killed server may still hold the lock of its folder while its process ends."""
 _SCHEMA = """

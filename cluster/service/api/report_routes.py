@@ -9,13 +9,12 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from cluster.service.api.connections import address_of
+from cluster.service.api.connections import UNREAD_BYTES, address_of
 from cluster.service.errors import Problem, problems
 from cluster.service.reports import ALLOW, Measurement, Report, Speedups, Unusable
 from cluster.service.request_models import SpeedupBody
 
 Id = Annotated[str, Path(max_length=64)]
-PART_BYTES = 64 * 1024
 
 
 class ReportList(BaseModel):
@@ -65,8 +64,8 @@ async def content(speedups: Measurements, id: Id) -> Response:  # noqa: A002
 
 async def _parts(content: bytes) -> AsyncIterator[bytes]:
     """The content in parts, so that a client that reads slowly has a copy of one part only."""
-    for begin in range(0, len(content), PART_BYTES):
-        yield content[begin : begin + PART_BYTES]
+    for begin in range(0, len(content), UNREAD_BYTES):
+        yield content[begin : begin + UNREAD_BYTES]
 
 
 @router.get("/speedups", response_model=SpeedupsView, summary="The measurement on this server")
