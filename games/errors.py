@@ -86,5 +86,6 @@ def in_words(each: Sequence[object]) -> str:
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """For the end of what is accepted: `` (did you mean gomoku?)``, the one or two names that are most like a
     word, or an empty string."""
-    close = get_close_matches(word, sorted(names), 2)
+    # Longer words are like no name, and would take long.
+    close = get_close_matches(word[:100], sorted(names), 2)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

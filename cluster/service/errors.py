@@ -102,6 +102,10 @@ def of_validation(error: RequestValidationError | ValidationError) -> Problem:
         value = each.get("input")
         if isinstance(invalid := each.get("ctx", {}).get("error"), InvalidInput):
             where, value, accepted = [*where, invalid.field], invalid.value, invalid.accepted
+        elif each["type"].endswith("too_long"):
+            accepted = (
+                f"at most {each['ctx']['max_length']} {'characters' if isinstance(value, str) else 'entries'}"
+            )
         elif each["type"] == "missing":
             value, accepted = None, "a value: this field is required"
         elif each["type"] == "json_invalid":

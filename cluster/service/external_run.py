@@ -32,14 +32,15 @@ class ExternalRun(Run):
 
     external = True
     longest_idle_s = 3600.0
-    """The run is cancelled after this many seconds in which no client got a leaf or gave an answer."""
+    """The run is cancelled after this many seconds in which no client gave an answer."""
 
     def __init__(self, opened: Opened, *others: Any, **options: Any) -> None:
         """Takes the arguments of `Run`."""
         super().__init__(opened, *others, **options)
         self.guard = threading.RLock()
         self.heard_s = self.clock()
-        """When a client has last got a leaf or given an answer."""
+        """When a client has last given an answer. To ask, or to send an answer again, is no sign of life:
+        who evaluates nothing can do it as often as he likes."""
         self._desk = Desk(opened.coordinator)
         self._begun = self._closed = False
         if opened.further:
@@ -49,6 +50,11 @@ class ExternalRun(Run):
     @property
     def idle_s(self) -> float:
         return self.clock() - self.heard_s
+
+    @property
+    def answered(self) -> bool:
+        """Whether a client has given an answer."""
+        return self._desk.answered > 0
 
     @property
     def contexts(self) -> Mapping[int, Any]:
@@ -89,10 +95,7 @@ class ExternalRun(Run):
         with self.guard:
             if not self._begun or self._closed or self.finished:
                 return []
-            leaves = self._desk.ask(most, self.clock(), deadline_s)
-            if leaves:
-                self.heard_s = self.clock()
-            return leaves
+            return self._desk.ask(most, self.clock(), deadline_s)
 
     def tell(self, evaluation: Any) -> None:
         """Take the answer to a leaf, an `Evaluation` as JSON; after the end of the search it changes nothing.
@@ -112,8 +115,10 @@ class ExternalRun(Run):
                 accepted = f"a field of this object{did_you_mean(name, Evaluation.model_fields)}"
                 raise InvalidInput(name, evaluation[name], accepted)
             told = (evaluation.get("id"), evaluation.get("value"), evaluation.get("policy"))
+            answered = self._desk.answered
             results = self._desk.tell(*told)  # type: ignore[arg-type]
-            self.heard_s = self.clock()
+            if self._desk.answered > answered:
+                self.heard_s = self.clock()
             self._settle(results)
 
     def _settle(self, results: Iterable[JobResult]) -> None:

@@ -29,14 +29,11 @@ class Limits:
     memory_mb: int = 1024
     """Memory of one search, on the server and on each worker."""
     lanes: int = 1024
-    moves: int = 2000
-    text: int = 20_000
-    """Characters of a position, or of a game with its options."""
     body_bytes: int = 256 * 1024
     kept: int = 10_000
     """Stored searches that are over; older ones are deleted."""
     streams: int = 1000
-    """Open event streams."""
+    """Open event streams; one address may have 3/4 of them."""
     connections: int = 2000
     """Requests that are answered at a time, and waiting connections; one address may have 3/4 of each."""
 

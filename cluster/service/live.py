@@ -117,9 +117,13 @@ class Feed:
                 follower.more.clear()
                 found, closed = self.after(seen)
                 last = {event.name: event.id for event in found}
-                for event in found if seen else [each for each in found if each.id == last[each.name]]:
-                    seen = event.id
-                    yield event
+                numbers = [each.id for each in found if seen or each.id == last[each.name]]
+                del found
+                for number in numbers:
+                    # Looked up again, so that those who read slowly keep no old events.
+                    for event in self.after(max(seen, number - 1))[0][:1]:
+                        seen = event.id
+                        yield event
                 if closed:
                     return
                 await follower.more.wait()
@@ -180,6 +184,8 @@ class Live:
         self.feed = feed
         self.cancelled = record.to_cancel
         """Whether it should end as soon as possible."""
+        self.place = -record.priority, record.number
+        """The priority and the arrival by which it waits."""
         self.idle_since_s = 0.0
         """When a client was last heard of, by the clock of `ExternalRun`, if the search has lost its place to
         another for that; 0 otherwise."""
@@ -195,9 +201,9 @@ class Live:
         self._due_s = 0.0
 
     @property
-    def order(self) -> tuple[bool, int, int]:
+    def order(self) -> tuple[bool, tuple[int, int]]:
         """The sort key by which searches begin: those whose clients have gone last."""
-        return self.idle_since_s > 0.0, -self.record.priority, self.record.number
+        return self.idle_since_s > 0.0, self.place
 
     def turn(self, state: str, now_s: float | None = None) -> None:
         """Set and publish the state; ``now_s``: the time of a start, of which the first counts."""

@@ -1,7 +1,8 @@
 """Results of `banyan speedup`, `predict` and `strength` in a data folder; measurements of a server's speedup.
 
 Files are found by their names, at most DEPTH folders below the data folder, and no link is followed. A client
-names a file by an id from the list, never by a path. Only JSON of the file's kind is served.
+names a file by an id from the list, never by a path. Only JSON of the file's kind is served: each file is
+parsed once, until it changes.
 
 A measurement consists of ordinary searches in the pool, one after the other, each limited to the first n
 workers. There is no ceiling: its processes would take the cores from the searches of others. One measurement
@@ -19,13 +20,17 @@ import stat
 import threading
 import time
 import uuid
-from collections.abc import Iterable
-from concurrent.futures import Future, wait
+from asyncio import shield, wrap_future
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from heapq import nlargest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic_core import from_json
 
 import games
 from cluster.checkpoint.checkpoint import Keeper, Opened
@@ -44,7 +49,7 @@ from cluster.runtime.session import Session
 from cluster.service.errors import Problem
 from cluster.service.pool import Run
 from cluster.service.records import RUNNING
-from cluster.service.request_models import SpeedupBody, check_text
+from cluster.service.request_models import SpeedupBody
 from cluster.service.searches import Searches
 from cluster.system.processes import descendants
 from cluster.system.terminal import span
@@ -57,9 +62,12 @@ from search.worker import Worker
 
 KINDS = {f"{kind}.json": kind for kind in ("speedup", "predict", "strength")}
 DEPTH = 3
-MOST = 200
-"""Files that are listed: the newest ones."""
-MOST_BYTES = 5_000_000
+MOST, CONTENTS = 200, 4
+"""Files that are listed, the newest ones, and files whose content is remembered."""
+MOST_FOLDERS = 1000
+"""Folders of one depth in which files are looked for: those that have changed last."""
+MOST_BYTES, MOST_VALUES = 5_000_000, 400_000
+"""Size of a file that is shown, in bytes and about in values: all other threads stand while it is parsed."""
 OWN_FOLDER = "checkpoints"
 """The folder with the server's own files, which may be thousands."""
 TITLE = 200
@@ -85,40 +93,76 @@ class Report:
     """Why it cannot be shown; None if it can."""
 
 
-def listed_in(folder: Path) -> list[Report]:
-    """The newest reports in a folder, the newest first."""
+File = tuple[str, int, int, int]
+"""A file as it was found: its path, and what changes when it does: time (ns), bytes, and inode."""
+
+
+class Reports:
+    """The reports in a data folder, read by one thread for all requests, which wait without a thread."""
+
+    def __init__(self, folder: Path, walk: Callable[[str], dict[str, File]] | None = None) -> None:
+        self._newest, self._folder = walk or newest, str(folder.resolve())
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="reports")
+        self._walk: Future[dict[str, File]] | None = None
+
+    async def listed(self) -> list[Report]:
+        """The newest reports, the newest first."""
+        return await wrap_future(self._reader.submit(_listed, self._folder, await self._found()))
+
+    async def content(self, report_id: str) -> bytes | None:
+        """The content of a listed report; None if there is none with this id. Raises Unusable."""
+        file = (await self._found()).get(report_id)
+        return None if file is None else await wrap_future(self._reader.submit(_content, *file))
+
+    async def _found(self) -> dict[str, File]:
+        """By id: the files that are there. All requests that come before a walk begins wait for this walk."""
+        if self._walk is None or self._walk.running() or self._walk.done():
+            self._walk = self._reader.submit(self._newest, self._folder)
+        return await shield(wrap_future(self._walk))
+
+
+def newest(folder: str) -> dict[str, File]:
+    """By id: files with names of KINDS, whatever they are; the newest first."""
+    found, level = list[File](), [(0, folder)]
+    for depth in range(DEPTH + 1):
+        below = []
+        for _, where in nlargest(MOST_FOLDERS, level):
+            # What has gone meanwhile, or cannot be read, is not there.
+            for entry in _entries(where):
+                with suppress(OSError):
+                    now = entry.stat(follow_symlinks=False)
+                    if entry.name in KINDS:
+                        found.append((entry.path, now.st_mtime_ns, now.st_size, now.st_ino))
+                    elif stat.S_ISDIR(now.st_mode) and (depth or entry.name != OWN_FOLDER):
+                        below.append((now.st_mtime_ns, entry.path))
+        level = below
+    found.sort(key=lambda file: (-file[1], file[0]))
+    return {id_of(os.path.relpath(file[0], folder)): file for file in found[:MOST]}
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return [*entries]
+    return []
+
+
+def _listed(folder: str, files: dict[str, File]) -> list[Report]:
     reports = []
-    for path, found in _newest(folder.resolve()):
-        title, problem = _title(folder.resolve() / path, found.st_mtime_ns, found.st_size, found.st_ino)
+    for report_id, file in files.items():
+        title, problem = _title(*file)
+        path = os.path.relpath(file[0], folder)
         where, name = os.path.split(path)
-        title = _shown(title or path)
-        reports.append(Report(id_of(path), KINDS[name], _shown(where), found.st_mtime, title, problem))
+        kind, seconds = KINDS[name], file[1] / 1e9
+        reports.append(Report(report_id, kind, _shown(where), seconds, title or _shown(path), problem))
     return reports
 
 
-def content_of(folder: Path, report_id: str) -> bytes | None:
-    """The content of a listed report; None if there is none with this id. Raises Unusable."""
-    folder = folder.resolve()
-    for path, _ in _newest(folder):
-        if id_of(path) == report_id:
-            return _read(folder / path)[0]
-    return None
-
-
-def _newest(folder: Path) -> list[tuple[str, os.stat_result]]:
-    """Paths, relative to the folder, of files with names of KINDS, whatever they are; newest first."""
-    found = []
-    for root, folders, names in os.walk(folder):
-        inside = os.path.relpath(root, folder)
-        for name in KINDS.keys() & set(names):
-            # It may have gone meanwhile.
-            with suppress(OSError):
-                path = os.path.normpath(os.path.join(inside, name))
-                found.append((path, os.lstat(folder / path)))
-        folders[:] = [each for each in folders if inside != "." or each != OWN_FOLDER]
-        if len(Path(inside).parts) == DEPTH:
-            folders.clear()
-    return sorted(found, key=lambda each: (-each[1].st_mtime_ns, each[0]))[:MOST]
+def _content(*file: Any) -> bytes:
+    """The content of a file that can be shown. Raises Unusable."""
+    _, problem = _title(*file)
+    if problem is not None:
+        raise Unusable(problem)
+    return _read(*file)
 
 
 def id_of(path: str) -> str:
@@ -132,35 +176,44 @@ def _shown(text: str) -> str:
 
 
 @lru_cache(2 * MOST)
-def _title(path: Path, *_: int) -> tuple[str, str | None]:
-    """What a report is about, or why it cannot be shown; the numbers differ when the file has changed."""
+def _title(place: str, *identity: int) -> tuple[str, str | None]:
+    """What a report is about, or why it cannot be shown."""
     try:
-        return _read(path)[1], None
+        title = _described(KINDS[os.path.basename(place)], _read(place, *identity))
+        return _shown(title), None
     except Unusable as error:
         return "", str(error)
 
 
-def _read(path: Path) -> tuple[bytes, str]:
-    """The content of a file, and its title: ``hex: root and tree on 1 to 8 workers``. Raises Unusable."""
+@lru_cache(CONTENTS)
+def _read(place: str, *identity: int) -> bytes:
+    """The content of the file with this identity. Raises Unusable."""
     try:
         # Not blocking, in case it is a pipe.
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            now = os.fstat(file.fileno())
+            is_file = stat.S_ISREG(now.st_mode)
             content = file.read(MOST_BYTES + 1) if is_file else b""
     except OSError as error:
-        raise Unusable(
-            "a link, which is not followed" if path.is_symlink() else str(error.strerror)
-        ) from None
+        problem = "a link, which is not followed" if os.path.islink(place) else str(error.strerror)
+        raise Unusable(problem) from None
     if not is_file:
         raise Unusable("not a file")
+    if (now.st_mtime_ns, now.st_size, now.st_ino) != identity:
+        raise Unusable("it is being written")
     if len(content) > MOST_BYTES:
         raise Unusable(f"larger than {MOST_BYTES // 10**6} MB")
+    return content
+
+
+def _described(kind: str, content: bytes) -> str:
+    """The title of a file: ``hex: root and tree on 1 to 8 workers``. Raises Unusable."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise Unusable(f"more than {MOST_VALUES:,} values")
     try:
-        value = json.loads(content.decode("utf-8"))
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
+        value = from_json(content, allow_inf_nan=False)
+    except ValueError:
         raise Unusable("not a JSON file, half of one, or one with numbers that JSON does not have") from None
-    kind = KINDS[path.name]
     is_strength = kind == "strength"
     try:
         rows = value if kind == "speedup" else value["rows" if is_strength else "predicted"]
@@ -168,14 +221,15 @@ def _read(path: Path) -> tuple[bytes, str]:
         unit = "lane" if is_strength else "worker"
         on = span([int(row[f"{unit}s"]) for row in rows], unit)
         names = in_words(list(dict.fromkeys(row["strategy"] for row in rows)))
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         raise Unusable(f"not a result of banyan {kind} that this version can show") from None
-    return content, f"{game}: strength of {names} with {on}" if is_strength else f"{game}: {names} on {on}"
+    return f"{game}: strength of {names} with {on}" if is_strength else f"{game}: {names} on {on}"
 
 
 ALLOW = "--allow-speedup"
 LOOK_S = 0.1
 """Interval, in seconds, of checks whether the measurement must end."""
+CANCELLED = "it was cancelled"
 KEPT, OWN = 100, "????-??-??-??????-*"
 """Number of reports of this server that are kept, and the names of their folders."""
 LOG = logging.getLogger("banyan.speedup")
@@ -231,8 +285,10 @@ class SpeedupRun(Runner):
         strategies: Iterable[str],
         workers: int,
         seconds: float,
+        thread: ThreadPoolExecutor,
     ) -> None:
-        """``workers``: the largest number. The budget of the request is chosen here."""
+        """``workers``: the largest number. The budget of the request is chosen here. ``thread``: where it
+        waits for the one before, which may be cancelled but compile kernels for some seconds more."""
         counts = sorted({*(2**k for k in range(workers.bit_length())), workers})
         self.now = Measurement(uuid.uuid4().hex[:16], request.game, [*strategies], counts, seconds)
         self.executor = searches.pool.executor.name
@@ -246,13 +302,14 @@ class SpeedupRun(Runner):
         """Whether another search was in the pool."""
         self.cancelled = threading.Event()
         """Set to end it without a result."""
-        self.thread = threading.Thread(target=self._run, name="speedup", daemon=True)
-        self.thread.start()
+        thread.submit(self._run)
 
     def view(self) -> Measurement:
         """How it stands now."""
         if self.now.state != RUNNING:
             return self.now
+        if self.cancelled.is_set():
+            return replace(self.now, state="cancelled", error=CANCELLED)
         rate, session = None, self._session
         if session is not None:
             rate = session.coordinator.counters.simulations / max(session.elapsed_s, 1e-3)
@@ -284,17 +341,19 @@ class SpeedupRun(Runner):
         opened = Opened(Coordinator(open_search(request, files=False), 1))
         # Compiled here, so that the workers find the kernels in the cache of this machine.
         Worker().prepare(opened.coordinator.search.context)
+        self._look()
         self.now.doing = f"{request.strategy} on {counted(workers, 'worker')}"
         self._result, self._beside = Future(), False
         pool, losses = self._searches.pool, Losses()
         renewals, ready = pool.renewals, sum(each.state.ready for each in pool.executor.workers[:workers])
         run = Run(opened, self, _Unkept(), most_workers=workers)
         pool.add(run)
-        while not wait([self._result], LOOK_S).done:
-            cancelled = self.cancelled.is_set()
-            if cancelled or self._searches.draining or not pool.alive:
-                pool.cancel(run)
-                raise Ended("it was cancelled" if cancelled else "the server is stopping")
+        try:
+            while not wait([self._result], LOOK_S).done:
+                self._look()
+        except Ended:
+            pool.cancel(run)
+            raise
         result = self._result.result()
         warnings = ["other searches ran on this server at the same time"] * self._beside
         warnings += ["a worker was not ready when a search began"] * (ready < workers)
@@ -303,14 +362,23 @@ class SpeedupRun(Runner):
         others = losses.others() if set(filter(None, pids)) <= descendants() else None
         return Sample(result.simulations / result.elapsed_s, result.digest, others, warnings=warnings)
 
+    def _look(self) -> None:
+        """Raises Ended if the measurement must end."""
+        if self.cancelled.is_set():
+            raise Ended(CANCELLED)
+        if self._searches.draining or not self._searches.pool.alive:
+            raise Ended("the server is stopping")
+
     def _run(self) -> None:
         now = self.now
         try:
+            self._look()
             now.game = games.load(now.game).spec
             request = replace(self._request, game=now.game)
             rows = measure_speedup(
                 request, now.strategies, now.workers, self, seconds=now.seconds, report=ignore
             )
+            self._look()
             now.report, now.state = id_of(self._write(rows)), "done"
         except Ended as end:
             now.error, now.state = str(end), "cancelled" if self.cancelled.is_set() else "failed"
@@ -341,10 +409,11 @@ class Speedups:
     """The measurements of a server: at most one runs, and the last one is remembered."""
 
     def __init__(self, searches: Searches, *, allowed: bool) -> None:
-        self.allowed = allowed
+        self.allowed, self.reports = allowed, Reports(searches.store.folder)
         self.last: SpeedupRun | None = None
         self._searches = searches
         self._lock = threading.Lock()
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="speedup")
 
     @property
     def num_workers(self) -> int:
@@ -365,19 +434,18 @@ class Speedups:
         seconds = min(SECONDS, limits.seconds) if body.seconds is None else body.seconds
         if seconds > limits.seconds:
             raise InvalidInput("seconds", seconds, f"at most {limits.seconds:g} on this server")
-        check_text(body.game, "game", limits)
         lanes = min(limits.lanes, limits.simulations, default_lanes(workers))
         memory_mb = min(limits.memory_mb, DEFAULT_MEMORY_MB)
         request = SearchRequest(game=body.game, lanes=lanes, memory_mb=memory_mb)
-        for strategy in body.strategies:
+        strategies = dict.fromkeys(body.strategies)
+        for strategy in strategies:
             trial = replace(request, strategy=strategy, simulations=lanes)
             self._searches.games.check(trial, address)
         with self._lock:
-            if self.last is not None and self.last.now.state == RUNNING:
+            if self.last is not None and self.last.view().state == RUNNING:
                 detail = "a measurement is running; this server runs one at a time"
                 raise Problem(409, detail, field="id", value=self.last.now.id)
-            strategies = dict.fromkeys(body.strategies)
-            self.last = SpeedupRun(self._searches, request, strategies, workers, seconds)
+            self.last = SpeedupRun(self._searches, request, strategies, workers, seconds, self.thread)
             return self.last
 
     def cancel(self, run_id: str) -> SpeedupRun:
@@ -386,5 +454,4 @@ class Speedups:
         if run is None or run.now.id != run_id:
             raise Problem(404, "there is no such measurement", field="id", value=run_id[:64])
         run.cancelled.set()
-        run.thread.join(2.0)
         return run

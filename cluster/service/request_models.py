@@ -8,13 +8,23 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    create_model,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
 from search.request import DEFAULT_MEMORY_MB, STRATEGIES, SearchRequest, request_of
+from search.tree.arena import MAX_CHILDREN
 
 PRIORITIES = (-10, 10)
 EXAMPLE: dict[str, Any] = {
@@ -37,8 +47,21 @@ MOST_EVALUATIONS = 1024
 SHORTEST_S = 0.001
 POSITION_EXAMPLE: dict[str, Any] = {"moves": ["f6", "g7"]}
 
-Move = Annotated[str, Field(min_length=1, max_length=64)]
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise PydanticCustomError("one_line", "one line of text")
+    return text
+
+
+Text = Annotated[str, Field(max_length=20_000), AfterValidator(_one_line)]
+"""A position, or a game with its options."""
+Moves = Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(max_length=2000)]
 Probability = Annotated[float, Field(ge=0)]
+Policy = (
+    Annotated[dict[str, Probability], Field(max_length=MAX_CHILDREN)]
+    | Annotated[list[Probability], Field(max_length=MAX_CHILDREN)]
+)
 
 
 class Strict(BaseModel):
@@ -65,10 +88,10 @@ class SearchBase(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
     asks_for: ClassVar[type[SearchRequest]] = SearchRequest
 
-    game: str = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
-    moves: list[Move] = []
-    position: str | None = None
-    strategy: str = "tree"
+    game: Text = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
+    moves: Moves = []
+    position: Text | None = None
+    strategy: Text = "tree"
     priority: int = Field(
         default=0,
         ge=PRIORITIES[0],
@@ -78,9 +101,6 @@ class SearchBase(Strict):
 
     def request(self, limits: Limits) -> SearchRequest:
         """The request of this search. Raises InvalidInput."""
-        check_text(self.game, "game", limits)
-        check_text(self.position, "position", limits)
-        check_moves(self.moves, limits)
         values = self.model_dump(exclude={"priority"}) | {"moves": tuple(self.moves)}
         if values.get("evaluator") is not None:
             if values["seconds"] is not None:
@@ -119,7 +139,7 @@ def _field(knob: Knob) -> tuple[Any, Any]:
     if default == math.inf:
         # JSON has no infinity.
         default = None
-    plain: Any = list[Move] if knob.kind is tuple else knob.kind
+    plain: Any = Moves if knob.kind is tuple else Text if knob.kind is str else knob.kind
     if told:
         plain = Annotated[plain, Field(json_schema_extra=told)]
     unset = f" null: {knob.option.unset}." if knob.option.unset and default is None else ""
@@ -138,8 +158,8 @@ class PositionBody(Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": [POSITION_EXAMPLE]})
 
-    moves: list[Move] = Field(default=[], description="In the game's notation.")
-    position: str | None = Field(
+    moves: Moves = Field(default=[], description="In the game's notation.")
+    position: Text | None = Field(
         default=None, description="A position as an answer contains it; null: the start."
     )
     deal: int | None = Field(
@@ -152,7 +172,7 @@ class PositionBody(Strict):
     show: Literal[0, 1] | None = Field(
         default=None, description="The player whose hidden information is shown, if `deal` is given."
     )
-    fleet: list[Move] | None = Field(
+    fleet: Moves | None = Field(
         default=None,
         description="With `deal` and `show`: where that player places the own ships, in order: `a1e1`; "
         "`random` at the end places the rest. While some are missing, `placing` names the next.",
@@ -161,20 +181,15 @@ class PositionBody(Strict):
         default=0, ge=0, le=1000, description="Number of determinizations for `chances`; 0: no chances."
     )
 
-    def check(self, limits: Limits) -> None:
-        """Raises InvalidInput for values beyond the limits."""
-        check_text(self.position, "position", limits)
-        check_moves([*self.moves, *(self.fleet or ())], limits)
-
 
 class MoveBody(Strict):
     """A position, and the player that is asked for its move there."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [MOVE_EXAMPLE]})
 
-    moves: list[Move] = Field(default=[], description="In the game's notation.")
-    position: str | None = Field(default=None, description="As an answer gave it; null: the start.")
-    preset: str = Field(
+    moves: Moves = Field(default=[], description="In the game's notation.")
+    position: Text | None = Field(default=None, description="As an answer gave it; null: the start.")
+    preset: Text = Field(
         default=STRONGEST,
         json_schema_extra={"enum": list(NAMES)},
         description="Who is asked: best, the strongest player known for the game; plain, UCT with random "
@@ -192,8 +207,6 @@ class MoveBody(Strict):
 
     def check(self, limits: Limits) -> None:
         """Raises InvalidInput for more than is taken."""
-        check_text(self.position, "position", limits)
-        check_moves(self.moves, limits)
         longest_s = min(limits.move_seconds, limits.seconds)
         if self.seconds > longest_s:
             raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")
@@ -202,8 +215,10 @@ class MoveBody(Strict):
 class SpeedupBody(Strict):
     """A measurement of speedup on the workers of the server."""
 
-    game: str = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
-    strategies: list[Literal["root", "tree", "leaf"]] = Field(default=["root", "tree"], min_length=1)
+    game: Text = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
+    strategies: list[Literal["root", "tree", "leaf"]] = Field(
+        default=["root", "tree"], min_length=1, max_length=3
+    )
     workers: int | None = Field(
         default=None, ge=1, description="The largest number of workers that is measured; null: all."
     )
@@ -218,9 +233,9 @@ class SpeedupBody(Strict):
 class Evaluation(Strict):
     """The answer to a leaf."""
 
-    id: str = Field(description="The id of the leaf.")
+    id: str = Field(description="The id of the leaf.", max_length=64)
     value: float = Field(ge=-1, le=1, description="Expected return of the player to move at the leaf.")
-    policy: dict[str, Probability] | list[Probability] | None = Field(
+    policy: Policy | None = Field(
         default=None,
         description="Probabilities of the legal moves: by move (0 for moves that are left out), or in the "
         "order of `legal`. They need not add up to 1. null: all moves are equally likely.",
@@ -235,15 +250,3 @@ class EvaluationsBody(Strict):
     evaluations: list[SkipValidation[Evaluation]] = Field(
         min_length=1, max_length=MOST_EVALUATIONS, description="Each is taken or refused by itself."
     )
-
-
-def check_text(text: str | None, field: str, limits: Limits) -> None:
-    """Raises InvalidInput for a text that is too long, or not one line."""
-    if text is not None and (len(text) > limits.text or not text.isprintable()):
-        raise InvalidInput(field, text, f"one line of at most {limits.text} characters")
-
-
-def check_moves(moves: list[str], limits: Limits) -> None:
-    """Raises InvalidInput for too many."""
-    if len(moves) > limits.moves:
-        raise InvalidInput("moves", f"{len(moves)} moves", f"at most {limits.moves} moves")

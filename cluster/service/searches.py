@@ -52,9 +52,9 @@ NOTED_S = 0.2
 """Interval, in seconds, of checks for the end of the server while a search's start waits to be stored."""
 FORGET_EVERY = 50
 """Old searches are deleted each time this number of searches has ended."""
-IDLE_S, LONG_IDLE_S = 2.0, 30.0
-"""After so many seconds without a client, a search with an external evaluator gives its place to a waiting
-search of a higher priority, and to any other."""
+IDLE_S, LONG_IDLE_S, FIRST_S = 2.0, 30.0, 10.0
+"""After so many seconds without an answer, a search with an external evaluator gives its place to a waiting
+search of a higher priority, to any other, and to any other if it had no answer since it began."""
 DEATHS = 3
 """A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")
@@ -203,10 +203,14 @@ class Searches:
         return self.get(search_id)
 
     def wake(self, live: Live) -> None:
-        """Give a search that has lost its place to another its place among the waiting ones."""
+        """Let a search that has lost its place to another wait again: behind all that wait now, of whatever
+        priority, so that clients who only ask keep no other from beginning."""
         if not live.idle_since_s:
             return
         with self._lock:
+            if not live.cancelled:
+                awake = [each.place for each in self._waiting if not each.idle_since_s]
+                live.place = max([live.place, *awake])
             live.idle_since_s = 0.0
             self._waiting.sort(key=lambda each: each.order)
         self._fill()
@@ -323,6 +327,8 @@ class Searches:
         """Put an open search into the queue."""
         with self._lock:
             live = Live(record, Feed(self._boot, record.final_event or 0), self)
+            # One that is resumed waits behind the others of its priority.
+            live.place = live.place[0], max([record.number, *(each.place[1] for each in self._waiting)])
             self._live[record.id] = live
             insort(self._waiting, live, key=lambda each: each.order)
             live.turn(QUEUED)
@@ -360,8 +366,11 @@ class Searches:
             return None
         idle = []
         for live in filter(None, map(self._live.get, self._running)):
-            least_s = IDLE_S if first.record.priority > live.record.priority else LONG_IDLE_S
-            if isinstance(live.run, ExternalRun) and live.run.idle_s >= least_s:
+            if not isinstance(live.run, ExternalRun):
+                continue
+            least_s = LONG_IDLE_S if live.run.answered else FIRST_S
+            # By its place, not by the priority that it may have lost.
+            if live.run.idle_s >= (IDLE_S if -first.place[0] > live.record.priority else least_s):
                 idle.append(live.run)
         return max(idle, key=lambda run: run.idle_s, default=None)
 

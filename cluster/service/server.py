@@ -37,6 +37,8 @@ from games.errors import InvalidInput
 SWITCH_S = 0.001
 """Python's thread switch interval: merges in the pool's thread must not delay requests, which need several
 turns."""
+SEND_BYTES = 256 * 1024
+"""What the kernel keeps for a client that does not read; by itself it keeps megabytes."""
 BACKLOG = 2048
 """Connections that wait in the kernel, also during a restart of the server."""
 LEAVE_S = 1
@@ -187,6 +189,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InvalidInput("host", host, f"an address of this machine ({error})") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         listener.bind(address)
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:

@@ -65,8 +65,8 @@ class ServiceFigures:
         """Durations until the answer begins, by route."""
         self.restarts = 0
         """Number of servers of this supervisor that have crashed before this one."""
-        self.streams = 0
-        """Number of open event streams."""
+        self.streams: Counter[str] = Counter()
+        """Number of open event streams by address."""
 
     def accepted(self, game: str, strategy: str) -> None:
         """Count an accepted search."""
@@ -124,7 +124,7 @@ class ServiceFigures:
             yield counter("banyan_http_requests_total", "Answered HTTP requests.", self.requests, *labels)
             name, text = "banyan_http_request_duration_seconds", "Time until the answer begins."
             yield histogram(name, text, self.request_durations, "route")
-            yield gauge("banyan_event_streams", "Open event streams.", self.streams)
+            yield gauge("banyan_event_streams", "Open event streams.", self.streams.total())
         yield gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", len(pool.queue))
         yield gauge("banyan_ready_pools", "1 while there is a worker.", float(pool.ready))
         given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.executor.workers)

@@ -25,8 +25,8 @@ from cluster.service.answer_models import Curve, CurvePoint
 from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, REOPENED, Record, record_of
 from games.errors import InvalidInput
 
-FORMAT = 2
-"""Version of the stored format."""
+FORMAT, MADE = 2, b"there are records\n"
+"""Version of the stored format, and the content of a folder's lock when its database was made."""
 LAST_S = 1.0
 """Seconds for which a killed server may still hold the lock of its folder while its process ends."""
 _SCHEMA = """
@@ -88,9 +88,12 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._take()
+            self._refuse_lost()
             self.checkpoints.mkdir(exist_ok=True, mode=0o700)
             self._make_private()
             self._open()
+            with suppress(OSError):
+                os.pwrite(self._held, MADE, 0)
         except (OSError, sqlite3.Error, InvalidInput) as error:
             if self._held >= 0:
                 os.close(self._held)
@@ -107,6 +110,15 @@ class Store:
                 if time.monotonic() > until_s:
                     raise
                 time.sleep(0.05)
+
+    def _refuse_lost(self) -> None:
+        """Raise InvalidInput if the folder had records, which are not there any more."""
+        if os.fstat(self._held).st_size and not (self._path.exists() and self._path.stat().st_size):
+            accepted = (
+                f"a folder with its records: {self._path.name} is missing or has no bytes"
+                " (put it back, or remove the file lock beside it to begin without records)"
+            )
+            raise InvalidInput("data", str(self.folder), accepted)
 
     def _make_private(self) -> None:
         """Make the files readable by this user only, independent of the folder's mode and the umask."""
@@ -363,6 +375,9 @@ class Store:
             with closing(_connection(self._path)) as db:
                 if self._last is not None and _last(db) != self._last:
                     return f"{self._path} was overwritten"
+        (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        if found != FORMAT:
+            return f"{self._path} has the format {found}, which was {FORMAT}"
         if places != self._places:
             LOG.warning("the write-ahead log was removed; the records are opened again")
             with self._reading:

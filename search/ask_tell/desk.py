@@ -98,6 +98,8 @@ class Desk:
         """By number: the fingerprint of its answer, 0 without one."""
         self._known: dict[int, Answer] = {}
         """By number: answers from an earlier run to leaves of jobs that have not been added yet."""
+        self.answered = 0
+        """How many answers were taken since this desk was made, each once."""
         self.asked_again = 0
         """How often a leaf went back because its deadline had passed."""
 
@@ -183,6 +185,7 @@ class Desk:
             raise
         self._told.extend([0] * (number + 1 - len(self._told)))
         self._told[number] = fingerprint_of(leaf_id, value, policy)
+        self.answered += 1
         del self._unanswered[number]
         self._out.pop(number, None)
         for job in position.jobs:

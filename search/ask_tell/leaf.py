@@ -125,10 +125,11 @@ def _probabilities(leaf: Leaf, policy: Policy | None) -> npt.NDArray[np.float64]
     if policy is None:
         return np.ones(size)
     if isinstance(policy, Mapping):
-        unknown = [move for move in policy if move not in leaf.legal]
+        unknown = policy.keys() - leaf.legal
         if unknown:
             shown = ", ".join(leaf.legal[:_SHOWN]) + (", ..." if size > _SHOWN else "")
-            raise InvalidInput("policy", unknown[0], f"legal moves of leaf {leaf.id}: {shown}")
+            first = next(move for move in policy if move in unknown)
+            raise InvalidInput("policy", first, f"legal moves of leaf {leaf.id}: {shown}")
         policy = [policy.get(move, 0.0) for move in leaf.legal]
     accepted = f"a probability for each legal move of leaf {leaf.id}, by its text, or {size} numbers in order"
     if isinstance(policy, str | bytes) or not isinstance(policy, Sequence | np.ndarray):

@@ -26,6 +26,8 @@ ACCEPTED_AT_ONCE = 128
 """Connections that are accepted before open connections are read again."""
 OTHER_FILES = 300
 """Open files other than connections, such as those of the store and of Ray."""
+UNREAD_BYTES = 16 * 1024
+"""What a connection may have to send before its answer, or its event stream, waits for the client to read."""
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Content-Length: 27\r\n\r\nThe request took too long.\n"
@@ -88,6 +90,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(UNREAD_BYTES)
         self._address = address_of(self.client)
         self._timer: asyncio.TimerHandle | None = None
         self._timed: object = None

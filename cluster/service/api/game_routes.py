@@ -15,10 +15,10 @@ from cluster.service.answer_models import GameList, GameView, MoveView, Position
 from cluster.service.api.connections import address_of
 from cluster.service.api.search_routes import Service
 from cluster.service.errors import problems
-from cluster.service.request_models import MoveBody, PositionBody, check_text
+from cluster.service.request_models import MoveBody, PositionBody, Text
 
 GameName = Annotated[
-    str, Path(description="A game, with options if it has any.", examples=["gomoku:size=15"], min_length=1)
+    Text, Path(description="A game, with options if it has any.", examples=["gomoku:size=15"], min_length=1)
 ]
 
 
@@ -34,7 +34,6 @@ def games(searches: Service) -> dict[str, Any]:
 @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503))
 def game(searches: Service, request: Request, name: GameName) -> dict[str, Any]:
     """One game with the given options."""
-    check_text(name, "game", searches.limits)
     return searches.games.game(name, address_of(request.client))
 
 
@@ -47,8 +46,6 @@ def game(searches: Service, request: Request, name: GameName) -> dict[str, Any]:
 def position(searches: Service, request: Request, name: GameName, body: PositionBody) -> dict[str, Any]:
     """Legal moves, the drawn board, the player to move, and the outcome of a finished game. Nothing is
     stored."""
-    check_text(name, "game", searches.limits)
-    body.check(searches.limits)
     return searches.games.read(name, body, address_of(request.client))
 
 
@@ -58,7 +55,6 @@ def position(searches: Service, request: Request, name: GameName, body: Position
 async def move(searches: Service, request: Request, name: GameName, body: MoveBody) -> dict[str, Any]:
     """The move of the strongest player known for the game, or of another preset, which need not be a
     search. Moves are computed one after the other while their clients wait, and nothing is stored."""
-    check_text(name, "game", searches.limits)
     body.check(searches.limits)
     # The next message after the body is that the client has gone.
     gone = asyncio.ensure_future(request.receive())

@@ -67,7 +67,7 @@ router = APIRouter(tags=["operation"])
 
 
 @router.get("/healthz", response_model=Health, summary="Liveness", responses=problems(503))
-def healthz(searches: Service) -> dict[str, Any]:
+async def healthz(searches: Service) -> dict[str, Any]:
     """200 while the server works; 503 if it must be restarted."""
     if not searches.pool.alive and not searches.draining:
         raise Problem(503, "the thread that runs searches has ended")

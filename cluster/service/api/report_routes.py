@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from cluster.service.api.connections import address_of
-from cluster.service.api.search_routes import Service
+from cluster.service.api.connections import UNREAD_BYTES, address_of
 from cluster.service.errors import Problem, problems
-from cluster.service.reports import ALLOW, Measurement, Report, Speedups, Unusable, content_of, listed_in
+from cluster.service.reports import ALLOW, Measurement, Report, Speedups, Unusable
 from cluster.service.request_models import SpeedupBody
 
 Id = Annotated[str, Path(max_length=64)]
@@ -37,10 +38,10 @@ router = APIRouter(tags=["reports"])
 
 
 @router.get("/reports", response_model=ReportList, summary="Results of measurements")
-def listed(searches: Service) -> dict[str, Any]:
+async def listed(speedups: Measurements) -> dict[str, Any]:
     """The files speedup.json, predict.json and strength.json, at most three folders below the data
     folder."""
-    return {"reports": listed_in(searches.store.folder)}
+    return {"reports": await speedups.reports.listed()}
 
 
 @router.get(
@@ -49,15 +50,22 @@ def listed(searches: Service) -> dict[str, Any]:
     responses={200: {"content": {"application/json": {"schema": {}}}}, **problems(404, 409)},
     response_class=Response,
 )
-def content(searches: Service, id: Id) -> Response:  # noqa: A002
+async def content(speedups: Measurements, id: Id) -> Response:  # noqa: A002
     """The content of the file as the command wrote it."""
     try:
-        found = content_of(searches.store.folder, id)
+        found = await speedups.reports.content(id)
     except Unusable as problem:
         raise Problem(409, f"this file cannot be shown: {problem}", field="id", value=id) from None
     if found is None:
         raise Problem(404, "there is no such report", field="id", value=id)
-    return Response(found, media_type="application/json")
+    headers = {"Content-Length": str(len(found))}
+    return StreamingResponse(_parts(found), headers=headers, media_type="application/json")
+
+
+async def _parts(content: bytes) -> AsyncIterator[bytes]:
+    """The content in parts, so that a client that reads slowly has a copy of one part only."""
+    for begin in range(0, len(content), UNREAD_BYTES):
+        yield content[begin : begin + UNREAD_BYTES]
 
 
 @router.get("/speedups", response_model=SpeedupsView, summary="The measurement on this server")

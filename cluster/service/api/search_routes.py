@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from cluster.service.answer_models import Curve, Leaves, SearchPage, SearchView,
 from cluster.service.api.connections import address_of
 from cluster.service.errors import Problem, problems
 from cluster.service.external_run import ExternalRun, not_running, tell_all
+from cluster.service.limits import of_one
 from cluster.service.live import FINAL, FeedEvent, final_data
 from cluster.service.records import QUEUED, RUNNING, Record
 from cluster.service.request_models import EvaluationsBody, SearchBody
@@ -180,15 +182,17 @@ class Events(EventSourceResponse):
         self._searches = searches
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        figures = self._searches.figures
-        if figures.streams >= self._searches.limits.streams:
+        figures, address = self._searches.figures, address_of(scope.get("client"))
+        most, streams = self._searches.limits.streams, figures.streams
+        if streams.total() >= most or streams[address] >= of_one(most):
             figures.refused("too_many_streams")
             raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
-        figures.streams += 1
+        streams[address] += 1
         try:
             await super().__call__(scope, receive, send)
         finally:
-            figures.streams -= 1
+            # Addresses without streams are forgotten.
+            streams -= Counter([address])
 
 
 def view(searches: Searches, record: Record) -> dict[str, Any]:

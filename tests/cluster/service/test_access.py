@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import ValidationError
 
 from cluster.cli import explain
 from cluster.client.client import Client, ServiceError
 from cluster.service import evaluator_client
 from cluster.service.api.tokens import Tokens, read_token, read_tokens
+from cluster.service.errors import of_validation
+from cluster.service.request_models import SpeedupBody
 from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
 from tests.cluster.observe.test_metrics import UNITS, documented
@@ -276,6 +280,42 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
     # Whatever is named is there.
     references = set(re.findall(r'"#/components/schemas/(\w+)"', answer.text))
     assert references <= set(schemas) and {"Progress", "FinalEvent", "ProblemView"} <= set(schemas)
+
+
+def endless(schemas: dict[str, Any], schema: dict[str, Any], where: str) -> Iterator[str]:
+    """The parts of a body that may have any length."""
+    schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    for kind, most in (("string", "maxLength"), ("array", "maxItems"), ("object", "maxProperties")):
+        if schema.get("type") == kind and not schema.keys() & {most, "enum", "const", "properties"}:
+            yield where
+    for parts in (schema.get("properties", {}), dict(enumerate(schema.get("anyOf", ())))):
+        for name, part in parts.items():
+            yield from endless(schemas, part, f"{where}.{name}")
+    for name in {"items", "additionalProperties"} & schema.keys():
+        yield from endless(schemas, schema[name], f"{where}.{name}") if schema[name] else ()
+
+
+def test_each_list_and_text_of_a_body_has_a_greatest_length(server: Server) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    document = httpx.get(f"{server.url}/api/v1/openapi.json", headers=headers).json()
+    bodies = {
+        path: operation["requestBody"]["content"]["application/json"]["schema"]
+        for path, item in document["paths"].items()
+        for operation in item.values()
+        if "requestBody" in operation
+    }
+    assert len(bodies) == 5
+    schemas = document["components"]["schemas"]
+    assert [each for path, body in bodies.items() for each in endless(schemas, body, path)] == []
+
+
+def test_a_list_that_is_too_long_is_refused_before_its_entries_are_looked_at() -> None:
+    with pytest.raises(ValidationError) as error:
+        SpeedupBody.model_validate({"game": "hex", "strategies": [1] * 80_000})
+    [only] = error.value.errors()
+    assert only["type"] == "too_long"
+    problem = of_validation(error.value)
+    assert (problem.more["field"], problem.more["accepted"]) == ("strategies", "at most 3 entries")
 
 
 def test_tokens_come_from_a_file_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from cluster.service.api.connections import Patience, Waiting, address_of, bound
 from cluster.service.api.search_routes import events
 from cluster.service.errors import Problem
 from cluster.service.limits import Limits
-from cluster.service.live import Feed
+from cluster.service.live import FINAL, KEPT, PROGRESS, Feed
 from cluster.service.service_figures import ServiceFigures
 from tests.cluster.service.process import Server, http
 from tests.waiting import PATIENCE_S, eventually
@@ -103,24 +103,43 @@ def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
     figures, feed = ServiceFigures(), Feed(1)
     live = SimpleNamespace(feed=feed, final_event=None)
     searches: Any = SimpleNamespace(
-        figures=figures, limits=Limits(streams=3), readable=lambda _: live, live=lambda _: live
+        figures=figures, limits=Limits(streams=4), readable=lambda _: live, live=lambda _: live
     )
 
-    async def follow() -> None:
+    async def follow(address: str) -> None:
         response = await events(searches, "any")
-        await response({"type": "http", "method": "GET"}, asyncio.Event().wait, asyncio.Queue().put)  # type: ignore[arg-type]
+        scope = {"type": "http", "method": "GET", "client": (address, 1)}
+        await response(scope, asyncio.Event().wait, asyncio.Queue().put)  # type: ignore[arg-type]
 
     async def run() -> list[Any]:
-        streams = [asyncio.create_task(follow()) for _ in range(9)]
+        streams = [asyncio.create_task(follow(address)) for address in ("a", "b") for _ in range(5)]
         async with asyncio.timeout(PATIENCE_S):
             while sum(stream.done() for stream in streams) < 6:
                 await asyncio.sleep(0.01)
-        assert figures.streams == 3
+        assert figures.streams == {"a": 3, "b": 1}
         feed.close()
         return await asyncio.gather(*streams, return_exceptions=True)
 
     assert [each.status for each in asyncio.run(run()) if isinstance(each, Problem)] == [429] * 6
-    assert figures.streams == 0
+    assert not figures.streams
+
+
+def test_who_follows_slowly_keeps_no_event_that_is_stored_no_more() -> None:
+    async def run() -> None:
+        feed, seen = Feed(0), []
+        feed.publish(PROGRESS, {})
+        events = feed.follow(feed.last)
+        for _ in range(3):
+            for _ in range(2 * KEPT):
+                feed.publish(PROGRESS, {})
+            seen.append(await anext(events))
+            assert seen[-1] in feed.after(0)[0]
+        feed.publish(FINAL, {})
+        seen += [event async for event in events]
+        numbers = [event.id for event in seen]
+        assert numbers == sorted(set(numbers)) and seen[-1].name == FINAL
+
+    asyncio.run(run())
 
 
 async def answers(scope: Any, receive: Any, send: Any) -> None:

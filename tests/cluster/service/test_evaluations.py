@@ -21,13 +21,20 @@ from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.service import evaluator_client
 from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun
+from cluster.service.limits import Limits
+from cluster.service.live import Live
+from cluster.service.request_models import SearchBody
+from cluster.service.searches import Searches
+from cluster.service.store import Store
 from cluster.system.processes import descendants, kill
+from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.searches import never
 from tests.cluster.service.process import Server, http
+from tests.cluster.service.test_full_disk import Collecting
 from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.search.test_ask_tell import HASHED, Caller
@@ -367,6 +374,96 @@ def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
         remote = Remote(server)
         assert len(remote.ask()) == 1
         eventually(lambda: remote.view()["state"] == "cancelled", "it holds its place for ever")
+
+
+class Queued:
+    """Searches with one place, in a pool that runs nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pool = Collecting()
+        self._searches = Searches(Store(folder), self.pool, Limits(running=1))
+
+    def submit(self, priority: int = 0) -> Live:
+        body = SearchBody(**EXTERNAL, priority=priority)
+        return self.live(self._searches.submit(body, None)[0].id)
+
+    def live(self, search_id: str) -> Live:
+        found = self._searches.live(search_id)
+        assert found is not None
+        return found
+
+    def begun(self, live: Live) -> ExternalRun:
+        run = self.pool.runs.get(timeout=60)
+        assert isinstance(run, ExternalRun)
+        assert run.watcher is live
+        run.executor = cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[]))
+        return run
+
+    def idle(self, run: ExternalRun, seconds: float) -> bool:
+        """Whether the run is asked to give its place away when nobody has answered for so long."""
+        run.heard_s = run.clock() - seconds
+        self._searches._fill()
+        return not self.pool.runs.empty() and self.pool.runs.get() is run
+
+    def put_off(self, live: Live) -> None:
+        self._searches.search_put_off(live, cast("Any", live.run))
+
+    def ask(self, live: Live) -> None:
+        self._searches.wake(live)
+
+    def waiting(self) -> list[Live]:
+        return list(self._searches._waiting)
+
+
+def test_who_never_answers_loses_the_place_and_waits_behind_the_others(tmp_path: Path) -> None:
+    queued = Queued(tmp_path)
+    silent = queued.submit(10)
+    run = queued.begun(silent)
+    others = [queued.submit(), queued.submit(-10)]
+    assert not queued.idle(run, 9.0)
+    assert queued.idle(run, 11.0)
+    queued.put_off(silent)
+    queued.begun(others[0])
+    # It only asks: the others go first, of whatever priority; those that come later do not.
+    queued.ask(silent)
+    later = queued.submit(-10)
+    assert queued.waiting() == [others[1], silent, later]
+
+
+def test_a_place_is_kept_for_longer_after_an_answer(tmp_path: Path) -> None:
+    queued = Queued(tmp_path)
+    live = queued.submit()
+    run = queued.begun(live)
+    run.watcher = Seen()
+    run.begin()
+    [leaf] = run.ask(1, 10.0)
+    run.tell({"id": leaf.id, "value": 0.0})
+    queued.submit()
+    assert not queued.idle(run, 29.0)
+    assert queued.idle(run, 31.0)
+    run.heard_s = run.clock()
+    queued.submit(1)
+    assert not queued.idle(run, 1.0)
+    assert queued.idle(run, 3.0)
+
+
+def test_a_new_answer_is_the_only_sign_of_life(tmp_path: Path) -> None:
+    opened = Opened(Coordinator(open_search(SearchRequest(**EXTERNAL), external=True), 1))
+    now = [0.0]
+    run = ExternalRun(opened, Seen(), Keeper(tmp_path / "kept", warn=never), clock=lambda: now[0])
+    run.executor = cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[]))
+    run.begin()
+    [leaf] = run.ask(1, 0.001)
+    now[0] = 5.0
+    assert [again.id for again in run.ask(1, 0.001)] == [leaf.id]
+    with pytest.raises(InvalidInput):
+        run.tell({"id": leaf.id, "value": 2.0})
+    assert (run.idle_s, run.answered) == (5.0, False)
+    run.tell({"id": leaf.id, "value": 0.0})
+    assert (run.idle_s, run.answered) == (0.0, True)
+    now[0] = 9.0
+    run.tell({"id": leaf.id, "value": 0.0})
+    assert run.idle_s == 4.0
 
 
 def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:

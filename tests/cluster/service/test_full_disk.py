@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
+from games.errors import InvalidInput
 from tests.cluster.searches import session_of
 from tests.cluster.service.process import Server, http
 from tests.waiting import PATIENCE_S, eventually
@@ -109,12 +110,21 @@ def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(ser
 
 
 FILE = "searches.sqlite"
+
+
+def set_format(at: Path, number: int) -> None:
+    with closing(sqlite3.connect(at / FILE)) as db:
+        db.execute(f"PRAGMA user_version={number}")
+
+
 AWAY: dict[str, tuple[Callable[[Path], object], Callable[[Path], object] | None]] = {
     "renamed": (lambda at: (at / FILE).rename(at / "away"), lambda at: (at / "away").rename(at / FILE)),
     "removed": (lambda at: (at / FILE).unlink(), None),
     "replaced": (lambda at: shutil.copy(at / FILE, at / "new") and (at / "new").rename(at / FILE), None),
     "overwritten": (lambda at: shutil.copy(at.parent / "backup", at / FILE), None),
     "truncated": (lambda at: os.truncate(at / FILE, 4096), None),
+    "format": (lambda at: set_format(at, 99), lambda at: set_format(at, 2)),
+    "no format": (lambda at: set_format(at, 0), lambda at: set_format(at, 2)),
     "folder": (lambda at: at.rename(at.parent / "b"), lambda at: (at.parent / "b").rename(at)),
     "another folder": (lambda at: at.rename(at.parent / "b") and at.mkdir(), None),
     "no checkpoints": (
@@ -149,6 +159,23 @@ def test_nothing_is_stored_in_a_file_that_the_next_server_would_not_find(tmp_pat
         store.close()
 
 
+@pytest.mark.parametrize("lose", [lambda path: os.truncate(path, 0), Path.unlink])
+def test_a_folder_whose_records_are_lost_is_not_begun_anew(
+    tmp_path: Path, lose: Callable[[Path], Any]
+) -> None:
+    Store(tmp_path).close()
+    lose(tmp_path / FILE)
+    with pytest.raises(InvalidInput, match=f"{FILE} is missing or has no bytes"):
+        Store(tmp_path)
+    (tmp_path / "lock").unlink()
+    Store(tmp_path).close()
+    # A start that ended before there were records is none that has lost them.
+    (tmp_path / "first").mkdir()
+    for name in ("lock", FILE):
+        (tmp_path / "first" / name).touch()
+    Store(tmp_path / "first").close()
+
+
 class Collecting(Pool):
     """A pool that runs nothing."""
 
@@ -156,6 +183,9 @@ class Collecting(Pool):
         self.runs: queue.SimpleQueue[Run] = queue.SimpleQueue()
 
     def add(self, run: Run, *, cancelled: bool = False) -> None:
+        self.runs.put(run)
+
+    def put_off(self, run: Run) -> None:
         self.runs.put(run)
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
 from cluster.lab.throughput.speedup import Row
-from cluster.service.reports import MOST, content_of, listed_in
+from cluster.service.errors import Problem
+from cluster.service.limits import Limits
+from cluster.service.reports import MOST, MOST_FOLDERS, MOST_VALUES, Reports, Speedups, newest
+from cluster.service.request_models import SpeedupBody
 from search.request import SearchRequest
 from tests.cluster.searches import alone
 from tests.cluster.service.process import Server, http
@@ -71,7 +77,9 @@ def test_results_are_listed_with_titles_and_served_as_they_are(server: Server, a
 CARELESS: dict[str, tuple[Any, str]] = {
     "half": (json.dumps(ROWS)[:-9], "JSON"),
     "nan": ('[{"game": "hex", "strategy": "root", "workers": NaN}]', "JSON"),
-    "beyond": ('[{"game": "hex", "strategy": "root", "workers": 1e999}]', "JSON"),
+    "beyond": ('[{"game": "hex", "strategy": "root", "workers": 1e999}]', "version"),
+    "half a letter": ('[{"game": "\\ud800", "strategy": "root", "workers": 1}]', "JSON"),
+    "long": (f"[{'[],' * (MOST_VALUES // 2)}[]]", "400,000 values"),
     "digits": ("9" * 10_000, "JSON"),
     "deep": ("[" * 100_000, "JSON"),
     "other version": ([{"game": "hex", "rate": 1}], "version"),
@@ -98,7 +106,7 @@ def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
     (data / "link" / "speedup.json").symlink_to(tmp_path / "outside" / "speedup.json")
     (data / "linked folder").symlink_to(tmp_path / "outside")
     (data / "loop").symlink_to(data)
-    write(data / os.fsdecode(b"\xe9\n") / "speedup.json", [{**ROWS[0], "game": "\ud800" * 300}])
+    write(data / os.fsdecode(b"\xe9\n") / "speedup.json", [{**ROWS[0], "game": "x" * 300}])
     listed = [each for each in api.get("/reports").json()["reports"] if each["name"].startswith("careless/")]
     found = {each["name"].removeprefix("careless/"): each for each in listed}
     odd = found.pop("?\n")
@@ -116,12 +124,47 @@ def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
 def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         write(tmp_path / f"{number}" / "speedup.json", ROWS, number)
-    listed = listed_in(tmp_path)
+    reports = Reports(tmp_path)
+    listed = asyncio.run(reports.listed())
     assert [each.name for each in listed] == [f"{number}" for number in reversed(range(5, MOST + 5))]
     (tmp_path / "7" / "speedup.json").unlink()
-    assert content_of(tmp_path, next(each.id for each in listed if each.name == "7")) is None
-    assert content_of(tmp_path, listed[0].id) == json.dumps(ROWS).encode()
-    assert listed_in(tmp_path / "none") == []
+    assert asyncio.run(reports.content(next(each.id for each in listed if each.name == "7"))) is None
+    assert asyncio.run(reports.content(listed[0].id)) == json.dumps(ROWS).encode()
+    assert asyncio.run(Reports(tmp_path / "none").listed()) == []
+
+
+def test_many_requests_share_a_walk_of_the_folder_and_wait_outside_of_the_loop(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "speedup.json", ROWS)
+    walks, gate = list[str](), threading.Event()
+
+    def walk(folder: str) -> Any:
+        walks.append(folder)
+        assert gate.wait(60)
+        return newest(folder)
+
+    async def ask() -> list[bytes | None]:
+        reports = Reports(tmp_path, walk)
+        [report_id] = newest(str(tmp_path))
+        asked = [asyncio.create_task(reports.content(each)) for each in [report_id, "none"] * 50]
+        await asyncio.sleep(0)
+        gate.set()
+        return await asyncio.gather(*asked)
+
+    assert asyncio.run(ask()) == [json.dumps(ROWS).encode(), None] * 50
+    # The first one is under way when the others come.
+    assert len(walks) <= 2
+
+
+def test_of_too_many_folders_those_that_have_changed_last_are_searched(tmp_path: Path) -> None:
+    for number in range(MOST_FOLDERS + 2):
+        (tmp_path / f"{number}").mkdir()
+        os.utime(tmp_path / f"{number}", (number, number))
+    for number in (0, MOST_FOLDERS + 1):
+        write(tmp_path / f"{number}" / "speedup.json", ROWS)
+        os.utime(tmp_path / f"{number}", (number, number))
+    assert [place for place, *_ in newest(str(tmp_path)).values()] == [
+        str(tmp_path / f"{MOST_FOLDERS + 1}" / "speedup.json")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -205,6 +248,30 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
     last = ended(api)
     assert (last["state"], last["error"], last["report"]) == ("cancelled", "it was cancelled", None)
     assert api.delete("/speedups/other").status_code == 404
+
+
+def test_a_measurement_can_follow_one_that_is_cancelled_while_it_compiles(tmp_path: Path) -> None:
+    executor = SimpleNamespace(name="none", workers=[SimpleNamespace(alive=True)])
+    of_service: Any = SimpleNamespace(
+        pool=SimpleNamespace(executor=executor, alive=True),
+        limits=Limits(),
+        games=SimpleNamespace(check=lambda *_: None),
+        draining=False,
+        store=SimpleNamespace(folder=tmp_path),
+    )
+    speedups, gate = Speedups(of_service, allowed=True), threading.Event()
+    # Kernels that another has begun to compile.
+    speedups.thread.submit(gate.wait, 60)
+    first = speedups.start(SpeedupBody(game="hex"), "")
+    with pytest.raises(Problem, match="a measurement is running"):
+        speedups.start(SpeedupBody(game="hex"), "")
+    assert speedups.cancel(first.now.id).view().state == "cancelled"
+    second = speedups.start(SpeedupBody(game="hex"), "")
+    assert second.view().state == "running"
+    speedups.cancel(second.now.id)
+    gate.set()
+    speedups.thread.shutdown()
+    assert [run.now.error for run in (first, second)] == ["it was cancelled"] * 2
 
 
 @pytest.mark.slow
