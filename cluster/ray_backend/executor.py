@@ -146,6 +146,8 @@ class RayExecutor:
             # A cluster without free CPUs may get some later; one without GPUs is refused at once.
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
             machines = self._ray.latest("machines")
+            self._all_free = not resources.held_in(machines, self._ray.latest("available"), 0)
+            """Whether no other program held anything when this one joined."""
             room = resources.room_in(machines) if grows else resources.workers_in(machines)
             if workers.fixed and workers.least > room:
                 accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
@@ -157,7 +159,9 @@ class RayExecutor:
             workers = exactly(max(workers.least, workers.within(room)))
         self._resources = resources
         self._make_worker = pickle.dumps(make_worker)
-        self._crew = Slots(workers, room, job_timeout_s, self._start, self._kill, self._crowded)
+        self._crew = Slots(
+            workers, room, job_timeout_s, self._start, self._kill, self._crowded, placed=self._placed
+        )
         self._elasticity: Elasticity | None = None
         if address is not None:
             give_back_s = GIVE_BACK_S if standing else math.inf
@@ -218,17 +222,31 @@ class RayExecutor:
                 process.ready_by_s = process.clock + self._job_timeout_s + START_S
                 if slot.status.alive:
                     slot.status.become(WorkerState.PREPARING, "for another search")
-        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+        while not self._crew.opened(waited_s := time.monotonic() - began_s, why := self._why_not(waited_s)):
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
-                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready")
+                ready, wanted = len(self._crew.at_hand), counted(len(self._crew.used), "worker")
+                self.waiting(f"{ready} of {wanted} ready{why}")
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue
             self._follow()
             self.dispatcher.hear(0.1)
             self._crew.check_deadlines()
+
+    def _why_not(self, waited_s: float) -> str:
+        """Why workers are not ready after ``waited_s`` seconds, in brackets; empty if it is not known."""
+        placed = self._ray.latest("placed")
+        coming = [slot.process for slot in self._crew.used if slot.process and not slot.status.state.ready]
+        loading = sum(process.actor in placed for process in coming)
+        held = ""
+        # Ray reserves a CPU a moment before it says for whom: on a free cluster that is no other program.
+        if loading < len(coming) and waited_s > LATECOMER_S * self._all_free:
+            facts = self._ray.latest("machines"), self._ray.latest("available"), len(placed)
+            held = self._resources.held_in(*facts)
+        parts = [f"{loading} loading or compiling the game"] * (loading > 0) + [held] * bool(held)
+        return f" ({'; '.join(parts)})" if parts else ""
 
     def add_context(self, key: int, context: Any) -> None:
         self.dispatcher.add_context(key, context)
@@ -308,6 +326,9 @@ class RayExecutor:
     def _kill(self, process: Process) -> None:
         """End a worker process, even if it is stopped and handles no messages."""
         self._ray.kill(process.actor, process.pid, process.node_id)
+
+    def _placed(self, process: Process) -> bool:
+        return process.actor in self._ray.latest("placed")
 
     def _crowded(self) -> bool:
         """Whether the resources of one more worker are in use by others, or other programs the cores."""
