@@ -34,9 +34,10 @@ COMMON = {
     *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
     *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
     *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max-running", "max-memory"),
-    "metrics-port",
+    *("metrics-port", "address", "executor", "server", "seed", "rounds", "job-timeout"),
+    *("token-file", "allow-games", "max-waiting"),
 }
-"""The options in short help: those that most people need."""
+"""The options in short help: those that most people need, and that the first documents use."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
