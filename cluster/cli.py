@@ -210,7 +210,7 @@ def _not_a_number(error: Exception, arguments: Sequence[str]) -> str | None:
     The parser's error does not contain the value, so it is found in ``arguments``.
     """
     option = max(getattr(getattr(error, "param", None), "opts", None) or [""], key=len)
-    expected = {"integer": "a whole number", "number": "a number"}
+    expected = {"integer": "a whole number, such as 20000, 2.5e6 or 2M", "number": "a number"}
     kind = next((text for word, text in expected.items() if f"valid {word}" in str(error)), None)
     if kind is None or not option.startswith("--"):
         return None

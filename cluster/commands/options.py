@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -21,7 +22,7 @@ from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import STRATEGIES, SearchRequest, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from cluster.front_door.placement import Placement
@@ -204,7 +205,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args
-        return super().parse_args(ctx, ["--help" if each == "--help-all" else each for each in args])
+        names: list[str] = getattr(self.callback, "wholes", [])
+        wholes = {option for each in self.params if each.name in names for option in each.opts}
+        args = _in_digits(["--help" if each == "--help-all" else each for each in args], wholes)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy(self)
@@ -241,8 +245,26 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {}
+    run.wholes = [  # type: ignore[attr-defined]
+        each.name for each in flat if getattr(each.annotation, "__origin__", None) in (int, int | None)
+    ]
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return run
+
+
+def _in_digits(arguments: Sequence[str], wholes: Collection[str]) -> list[str]:
+    """The arguments; what stands behind the options ``wholes``, such as 1e6 or 2M, is in digits, because the
+    parser reads nothing else."""
+    found = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        name, equals, value = argument.partition("=")
+        if (name if equals else before) in wholes:
+            from games.spec import whole_number
+
+            with suppress(ValueError):
+                argument = f"{name}=" * bool(equals) + str(whole_number(value if equals else argument))
+        found.append(argument)
+    return found
 
 
 def parameters_of(kind: Any) -> list[Parameter]:
@@ -298,11 +320,12 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     """Numbers separated by commas. Raises InvalidInput (``field``)."""
     from games.errors import InvalidInput
+    from games.spec import whole_number
 
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}")
-    return [int(part) for part in parts]
+    try:
+        return [whole_number(part, 1) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}") from None
 
 
 def read_format(asked: str | None, out: Path | None) -> str:

@@ -146,8 +146,8 @@ class RayExecutor:
             # A cluster without free CPUs may get some later; one without GPUs is refused at once.
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
             machines = self._ray.latest("machines")
+            # Whether other programs held nothing when this one joined.
             self._all_free = not resources.held_in(machines, self._ray.latest("available"), 0)
-            """Whether no other program held anything when this one joined."""
             room = resources.room_in(machines) if grows else resources.workers_in(machines)
             if workers.fixed and workers.least > room:
                 accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
@@ -160,7 +160,13 @@ class RayExecutor:
         self._resources = resources
         self._make_worker = pickle.dumps(make_worker)
         self._crew = Slots(
-            workers, room, job_timeout_s, self._start, self._kill, self._crowded, placed=self._placed
+            workers,
+            room,
+            job_timeout_s,
+            self._start,
+            self._kill,
+            self._crowded,
+            placed=lambda process: process.actor in self._ray.latest("placed"),
         )
         self._elasticity: Elasticity | None = None
         if address is not None:
@@ -240,12 +246,11 @@ class RayExecutor:
         placed = self._ray.latest("placed")
         coming = [slot.process for slot in self._crew.used if slot.process and not slot.status.state.ready]
         loading = sum(process.actor in placed for process in coming)
-        held = ""
+        parts = [f"{loading} loading or compiling the game"] * (loading > 0)
         # Ray reserves a CPU a moment before it says for whom: on a free cluster that is no other program.
         if loading < len(coming) and waited_s > LATECOMER_S * self._all_free:
-            facts = self._ray.latest("machines"), self._ray.latest("available"), len(placed)
-            held = self._resources.held_in(*facts)
-        parts = [f"{loading} loading or compiling the game"] * (loading > 0) + [held] * bool(held)
+            machines, free = self._ray.latest("machines"), self._ray.latest("available")
+            parts += filter(None, [self._resources.held_in(machines, free, len(placed))])
         return f" ({'; '.join(parts)})" if parts else ""
 
     def add_context(self, key: int, context: Any) -> None:
@@ -326,9 +331,6 @@ class RayExecutor:
     def _kill(self, process: Process) -> None:
         """End a worker process, even if it is stopped and handles no messages."""
         self._ray.kill(process.actor, process.pid, process.node_id)
-
-    def _placed(self, process: Process) -> bool:
-        return process.actor in self._ray.latest("placed")
 
     def _crowded(self) -> bool:
         """Whether the resources of one more worker are in use by others, or other programs the cores."""

@@ -177,11 +177,12 @@ class _Host:
         if question == "available":
             return ray.available_resources()
         if question == "placed":
-            ours, known = tuple(self._actors.items()), ray._private.state.actors()
+            known, ours = ray._private.state.actors(), tuple(self._actors.items())
             # An actor has no port before a machine has given it its resources.
-            alive = ((key, facts) for key, facts in known.items() if facts["State"] != "DEAD")
-            ports = {key: facts["Address"]["Port"] for key, facts in alive}
-            return [number for number, actor in ours if ports.get(actor._actor_id.hex())]
+            placed = {
+                key for key, each in known.items() if each["State"] != "DEAD" and each["Address"]["Port"]
+            }
+            return [number for number, actor in ours if actor._actor_id.hex() in placed]
         references = ray._private.worker.global_worker.core_worker.get_all_reference_counts()
         actors = sum(actor["State"] != "DEAD" for actor in ray._private.state.actors().values())
         return {"actors": actors, "references": len(references), "parts": len(self._parts)}
