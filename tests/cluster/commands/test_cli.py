@@ -90,6 +90,17 @@ def test_json_is_one_object_with_the_fields_that_programs_rely_on() -> None:
     assert re.fullmatch("[0-9a-f]{64}", answer["digest"])
 
 
+@pytest.mark.parametrize("option", [("--simulations", "3e2"), ("--simulations=0.3k",)])
+def test_a_count_may_be_written_in_short(option: tuple[str, ...], here: Here) -> None:
+    assert search_json(here, "tictactoe", *INLINE, *option)["simulations"] == 300
+
+
+def test_every_option_of_whole_numbers_is_read_alike() -> None:
+    wholes = {(name, each) for name, command in COMMANDS.items() for each in command.callback.wholes}
+    assert {("search", "simulations"), ("plan", "episodes"), ("match", "games"), ("serve", "port")} <= wholes
+    assert not any(each == "seconds" for _, each in wholes)
+
+
 def test_memory_alone_is_a_budget(here: Here) -> None:
     answer = search_json(here, "gomoku:size=9", *INLINE, "--memory", "1")
     assert answer["stopped_by"] == "memory"
