@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+# How alike a word and the name are that it may stand for, of 1: so much as sims and simulations.
 LIKE = 0.5
-"""How alike a word and a name are that it may stand for, of 1: so much as ``sims`` and ``simulations``."""
 
 
 class InvalidInput(ValueError):

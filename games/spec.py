@@ -192,8 +192,8 @@ class Options:
     def close(self) -> None:
         """Raise InvalidInput if options are left: they are unknown."""
         for key in self._left:
-            there = ", ".join(self.taken) or "no options"
-            raise InvalidInput(f"{self._field} option", key, there + did_you_mean(key, self.taken))
+            there = ", ".join(self.taken) + did_you_mean(key, self.taken)
+            raise InvalidInput(f"{self._field} option", key, there or "no options")
 
 
 def _plain(text: str, accepted: frozenset[str] = _PLAIN) -> bool:

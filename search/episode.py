@@ -96,8 +96,8 @@ class Planner:
         )
         self._worker.goes_on = self._learns
         self._prepared = self._begun = False
+        # From when on the CPU time of the episode counts.
         self._began = 0.0
-        """From when on the CPU time of the episode counts, by the clock of this thread."""
 
     def play(self, seed: int) -> Episode:
         """The episode with this number, from its start to its end."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -22,7 +21,7 @@ from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import STRATEGIES, SearchRequest, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cluster.front_door.placement import Placement
@@ -205,9 +204,14 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args
-        names: list[str] = getattr(self.callback, "wholes", [])
-        wholes = {option for each in self.params if each.name in names for option in each.opts}
-        args = _in_digits(["--help" if each == "--help-all" else each for each in args], wholes)
+        numbers: dict[str, type] = getattr(self.callback, "numbers", {})
+        kinds = {
+            option: kind
+            for each in self.params
+            if (kind := numbers.get(each.name or ""))
+            for option in each.opts
+        }
+        args = _in_digits(["--help" if each == "--help-all" else each for each in args], kinds)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -245,24 +249,32 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {}
-    run.wholes = [  # type: ignore[attr-defined]
-        each.name for each in flat if getattr(each.annotation, "__origin__", None) in (int, int | None)
-    ]
+    run.numbers = {  # type: ignore[attr-defined]
+        each.name: kind
+        for kind in (int, float)
+        for each in flat
+        if getattr(each.annotation, "__origin__", None) in (kind, kind | None)
+    }
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return run
 
 
-def _in_digits(arguments: Sequence[str], wholes: Collection[str]) -> list[str]:
-    """The arguments; what stands behind the options ``wholes``, such as 1e6 or 2M, is in digits, because the
-    parser reads nothing else."""
+def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]:
+    """The arguments; what stands behind the options of these kinds, such as 1e6 or 2M, is in digits, because
+    the parser reads no whole number in short. Raises InvalidInput (field the option)."""
     found = []
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, equals, value = argument.partition("=")
-        if (name if equals else before) in wholes:
-            from games.spec import whole_number
+        option, text = (name, value) if equals else (before, argument)
+        if option in kinds:
+            from games.errors import InvalidInput
+            from games.spec import WHOLE, whole_number
 
-            with suppress(ValueError):
-                argument = f"{name}=" * bool(equals) + str(whole_number(value if equals else argument))
+            is_whole = kinds[option] is int
+            try:
+                argument = argument.removesuffix(text) + str((whole_number if is_whole else float)(text))
+            except ValueError:
+                raise InvalidInput(option, text, WHOLE if is_whole else "a number") from None
         found.append(argument)
     return found
 

@@ -232,8 +232,9 @@ class RayExecutor:
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
-                ready, wanted = len(self._crew.at_hand), counted(len(self._crew.used), "worker")
-                self.waiting(f"{ready} of {wanted} ready{why}")
+                self.waiting(
+                    f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready{why}"
+                )
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue
@@ -249,8 +250,10 @@ class RayExecutor:
         parts = [f"{loading} loading or compiling the game"] * (loading > 0)
         # Ray reserves a CPU a moment before it says for whom: on a free cluster that is no other program.
         if loading < len(coming) and waited_s > LATECOMER_S * self._all_free:
-            machines, free = self._ray.latest("machines"), self._ray.latest("available")
-            parts += filter(None, [self._resources.held_in(machines, free, len(placed))])
+            held = self._resources.held_in(
+                self._ray.latest("machines"), self._ray.latest("available"), len(placed)
+            )
+            parts += [held] * bool(held)
         return f" ({'; '.join(parts)})" if parts else ""
 
     def add_context(self, key: int, context: Any) -> None:
@@ -333,9 +336,8 @@ class RayExecutor:
         self._ray.kill(process.actor, process.pid, process.node_id)
 
     def _crowded(self) -> bool:
-        """Whether the resources of one more worker are in use by others, or other programs the cores."""
-        busy = self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
-        return busy or self._resources.room_in([self._ray.latest("available")]) == 0
+        """Whether other programs use the cores of this machine, where all workers are."""
+        return self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
 
     def _waited_s(self, process: Process) -> float:
         """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""

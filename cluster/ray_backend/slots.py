@@ -164,7 +164,7 @@ class Slots:
         placed: Callable[[Process], bool] = lambda process: True,
     ) -> None:
         """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
-        all CPUs are in use, so that a new process may need long to start; ``placed``, whether a starting
+        all cores are in use, so that a new process may need long to start; ``placed``, whether a starting
         one has got a CPU. The processes and their bundles are to go by the same ``clock``."""
         self.log = WorkerLog(clock)
         """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -318,7 +317,9 @@ def _check_chance(game: Game, state: State, plies: int, seed: int) -> None:
     """Check that the outcomes of chance are the legal moves, as likely as `Game.chance_weights` says."""
     legal, where = game.legal_moves(state), f"from ply {plies}"
     weights = ask(game, "chance_weights", game.chance_weights, state.copy(), ply=plies)
-    if not isinstance(weights, dict) or not all(isinstance(each, Real) for each in weights.values()):
+    if not isinstance(weights, dict) or not all(
+        isinstance(each, int | float | np.number) for each in weights.values()
+    ):
         text = f"gave no dict with the probability of each outcome, {where}, but {weights!r:.80}"
         raise Finding("chance_weights", text)
     if sorted(weights) != legal:

@@ -96,9 +96,12 @@ def test_a_count_may_be_written_in_short(option: tuple[str, ...], here: Here) ->
 
 
 def test_every_option_of_whole_numbers_is_read_alike() -> None:
-    wholes = {(name, each) for name, command in COMMANDS.items() for each in command.callback.wholes}
+    kinds = {
+        (name, each): kind for name in COMMANDS for each, kind in COMMANDS[name].callback.numbers.items()
+    }
+    wholes = {each for each, kind in kinds.items() if kind is int}
     assert {("search", "simulations"), ("plan", "episodes"), ("match", "games"), ("serve", "port")} <= wholes
-    assert not any(each == "seconds" for _, each in wholes)
+    assert kinds["search", "seconds"] is kinds["search", "exploration"] is float
 
 
 def test_memory_alone_is_a_budget(here: Here) -> None:
