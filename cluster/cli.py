@@ -169,11 +169,11 @@ def _of_all_commands(
 def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     """The error message in one line, and the exit status."""
     if hasattr(error, "format_message"):
-        # From the command line parser: an unknown option, a missing argument, not a number.
+        # From the command line parser: an unknown option, a missing argument.
         if meant := getattr(error, "possibilities", None):
             # Those that the parser finds are many; the one that is most alike is enough.
             error.possibilities = difflib.get_close_matches(error.option_name, meant, 1)  # type: ignore[attr-defined]
-        return _one_line(_not_a_number(error, arguments) or error.format_message()), WRONG
+        return _one_line(error.format_message()), WRONG
     from games.errors import BrokenGame, InvalidInput
 
     if isinstance(error, BrokenGame):
@@ -207,26 +207,9 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
 
 
 def option_of(field: str) -> str:
-    """The option name of a request field."""
+    """The option name of a request field, or of an option."""
     name, blank, rest = field.partition(" ")
-    return OPTION_OF.get(name, "--" + name.replace("_", "-")) + blank + rest
-
-
-def _not_a_number(error: Exception, arguments: Sequence[str]) -> str | None:
-    """The parser's error about a value that is not a number, in our format; None for any other error.
-
-    The parser's error does not contain the value, so it is found in ``arguments``.
-    """
-    option = max(getattr(getattr(error, "param", None), "opts", None) or [""], key=len)
-    expected = {"integer": "a whole number", "number": "a number"}
-    kind = next((text for word, text in expected.items() if f"valid {word}" in str(error)), None)
-    if kind is None or not option.startswith("--"):
-        return None
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        name, equals, value = argument.partition("=")
-        if name == option:
-            return f"{option}: {value if equals else following!r} is not accepted; expected {kind}"
-    return None
+    return OPTION_OF.get(name, "--" + name.removeprefix("--").replace("_", "-")) + blank + rest
 
 
 def _one_line(text: str) -> str:

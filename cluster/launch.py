@@ -255,6 +255,8 @@ def _run(
         with Progress(started.errors, enabled=output.progress) as progress:
             result = run_session(session, (progress,), keeper)
         show(search, result, output)
+        for line in report.advice(session) if output.progress else ():
+            started.say(line)
         if result.stopped_by == "cancelled":
             started.status = INTERRUPTED
             if keeper is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+# How alike a word and the name are that it may stand for, of 1: so much as sims and simulations.
+LIKE = 0.5
+
 
 class InvalidInput(ValueError):
     """An input that is not accepted; the message names the field, the value, and what is accepted.
@@ -40,7 +43,7 @@ class UnknownOption(InvalidInput):
     """An option that does not exist; the message names the one that is most like it, or all ``names``."""
 
     def __init__(self, name: str, value: object, names: Sequence[str]) -> None:
-        close = get_close_matches(name, names, 1)
+        close = get_close_matches(name, names, 1, LIKE)
         super().__init__(name, value, ", ".join(close or names))
         hint = f"did you mean {close[0]!r}?" if close else f"there are {self.accepted}"
         self.args = (f"unknown option {name!r}; {hint}",)
@@ -87,5 +90,5 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     """For the end of what is accepted: `` (did you mean gomoku?)``, the one or two names that are most like a
     word, or an empty string."""
     # Longer words are like no name, and would take long.
-    close = get_close_matches(word[:100], sorted(names), 2)
+    close = get_close_matches(word[:100], sorted(names), 2, LIKE)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

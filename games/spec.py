@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, did_you_mean
 
 OPENSPIEL, EXPLICIT, GYM = "openspiel", "explicit", "gym"
 TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree", GYM: "environment"}
@@ -20,6 +22,12 @@ N = TypeVar("N", int, float)
 Accepted: TypeAlias = range | Sequence[str | int]
 """A range of whole numbers, or values of which an option must be one."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
+WHOLE = "a whole number, such as 20000, 2.5e6 or 2M"
+_WHOLE = re.compile(
+    r"(-?(?:\d{1,26}|\d{1,3}(?:(?:_\d{3})+|(?:,\d{3})+))(?:\.\d{1,9}(?=[eEkM]))?(?:[eE]\+?\d\d?)?)([kM]?)",
+    re.ASCII,
+)
+_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PATHS = _PLAIN | frozenset("/~:=")
 
@@ -34,6 +42,16 @@ class Spec:
     def __str__(self) -> str:
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
         return f"{self.name}:{options}" if options else self.name
+
+
+def whole_number(text: str, low: float = -math.inf, high: float = math.inf) -> int:
+    """The whole number in [low, high] that a text gives exactly: 2500000, 2_500_000, 2,500,000, 2.5e6, 2.5M,
+    2500k. Raises ValueError."""
+    match = _WHOLE.fullmatch(text.strip())
+    number = Decimal(match[1].replace(",", "")) * _UNITS[match[2]] if match else Decimal("0.5")
+    if number != number.to_integral_value() or not low <= number <= high:
+        raise ValueError(text)
+    return int(number)
 
 
 def parse_spec(text: str, field: str, *, paths: bool = False) -> Spec:
@@ -130,14 +148,13 @@ class Options:
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
         """The option ``key`` as an integer in [low, high]."""
-        text = self._take(key, f"a whole number from {low} to {high}", str(default))
-        if text is not None and not (text.isascii() and text.isdigit() and low <= int(text) <= high):
-            self._refuse(key, text)
-        return default if text is None else int(text)
+        accepted = f"a whole number from {low} to {high}"
+        number = self._number(key, lambda text: whole_number(text, low, high), accepted, str(default))
+        return default if number is None else number
 
     def integer(self, key: str) -> int | None:
         """The option ``key`` as an integer of any size; None if it was not given."""
-        return self._number(key, int, "a whole number")
+        return self._number(key, whole_number, WHOLE)
 
     def number(self, key: str) -> float | None:
         """The option ``key`` as a number; None if it was not given."""
@@ -158,8 +175,8 @@ class Options:
             self._refuse(key, text)
         return text
 
-    def _number(self, key: str, kind: Callable[[str], N], accepted: str) -> N | None:
-        text = self._take(key, accepted, "")
+    def _number(self, key: str, kind: Callable[[str], N], accepted: str, default: str = "") -> N | None:
+        text = self._take(key, accepted, default)
         try:
             return None if text is None else kind(text)
         except ValueError:
@@ -175,7 +192,8 @@ class Options:
     def close(self) -> None:
         """Raise InvalidInput if options are left: they are unknown."""
         for key in self._left:
-            raise InvalidInput(f"{self._field} option", key, ", ".join(self.taken) or "no options")
+            there = ", ".join(self.taken) + did_you_mean(key, self.taken)
+            raise InvalidInput(f"{self._field} option", key, there or "no options")
 
 
 def _plain(text: str, accepted: frozenset[str] = _PLAIN) -> bool:

@@ -96,10 +96,12 @@ class Planner:
         )
         self._worker.goes_on = self._learns
         self._prepared = self._begun = False
+        # From when on the CPU time of the episode counts.
+        self._began = 0.0
 
     def play(self, seed: int) -> Episode:
         """The episode with this number, from its start to its end."""
-        began, self._begun = time.thread_time(), False
+        self._began, self._begun = time.thread_time(), False
         game, calls = self._game, self._game.calls
         state = game.episode_state(seed)
         texts: list[str] = []
@@ -151,7 +153,7 @@ class Planner:
             truncated=truncated,
             steps=steps,
             simulations=simulations,
-            seconds=time.thread_time() - began,
+            seconds=time.thread_time() - self._began,
         )
 
     def _search(
@@ -166,6 +168,8 @@ class Planner:
         if not self._prepared:
             self._worker.prepare(opened.context)
             self._prepared = True
+            # Loading and compiling kernels is no work of the episode.
+            self._began = time.thread_time()
         if not self._begun:
             # Not before, because the first moves may need no search.
             self._worker.begin_episode(opened.context)

@@ -19,6 +19,7 @@ import pytest
 import typer.main
 
 from cluster.cli import app
+from cluster.commands.options import COMMON, MANY
 
 ROOT = Path(__file__).parents[1]
 HAND_WRITTEN = {
@@ -218,6 +219,21 @@ def test_commands_parse(command: Command) -> None:
         known = typer.main.get_command(app).commands[words[1]]  # type: ignore[attr-defined]
         if "--help" not in words and len(words) > 2:
             known.make_context(words[1], words[2:])
+
+
+@pytest.mark.parametrize("page", ["README.md", "SCALING.md", "deploy/README.md"])
+def test_short_help_has_what_the_first_pages_use(page: str) -> None:
+    """The options of each command line, and of `search` and `speedup` all options that the page names."""
+    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    named = [f"banyan {name} {text_of(page)}" for name in ("search", "speedup")]
+    wrong = []
+    for text in [*named, *(each.text for each in commands() if each.page == page)]:
+        command = known.get(text.split()[1])
+        if command is not None and len(command.params) > MANY:
+            options = {option for each in command.params for option in each.opts}
+            used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) & options
+            wrong += [(command.name, each) for each in used if each.removeprefix("--") not in COMMON]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN)

@@ -34,9 +34,10 @@ COMMON = {
     *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
     *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
     *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max-running", "max-memory"),
-    "metrics-port",
+    *("metrics-port", "address", "executor", "server", "seed", "rounds", "job-timeout"),
+    *("token-file", "allow-games", "max-waiting"),
 }
-"""The options in short help: those that most people need."""
+"""The options in short help: those that most people need, and that the first documents use."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
@@ -203,7 +204,15 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args
-        return super().parse_args(ctx, ["--help" if each == "--help-all" else each for each in args])
+        numbers: dict[str, type] = getattr(self.callback, "numbers", {})
+        kinds = {
+            option: kind
+            for each in self.params
+            if (kind := numbers.get(each.name or ""))
+            for option in each.opts
+        }
+        args = _in_digits(["--help" if each == "--help-all" else each for each in args], kinds)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy(self)
@@ -240,8 +249,34 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {}
+    run.numbers = {  # type: ignore[attr-defined]
+        each.name: kind
+        for kind in (int, float)
+        for each in flat
+        if getattr(each.annotation, "__origin__", None) in (kind, kind | None)
+    }
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return run
+
+
+def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]:
+    """The arguments; what stands behind the options of these kinds, such as 1e6 or 2M, is in digits, because
+    the parser reads no whole number in short. Raises InvalidInput (field the option)."""
+    found = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        name, equals, value = argument.partition("=")
+        option, text = (name, value) if equals else (before, argument)
+        if option in kinds:
+            from games.errors import InvalidInput
+            from games.spec import WHOLE, whole_number
+
+            is_whole = kinds[option] is int
+            try:
+                argument = argument.removesuffix(text) + str((whole_number if is_whole else float)(text))
+            except ValueError:
+                raise InvalidInput(option, text, WHOLE if is_whole else "a number") from None
+        found.append(argument)
+    return found
 
 
 def parameters_of(kind: Any) -> list[Parameter]:
@@ -297,11 +332,12 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     """Numbers separated by commas. Raises InvalidInput (``field``)."""
     from games.errors import InvalidInput
+    from games.spec import whole_number
 
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}")
-    return [int(part) for part in parts]
+    try:
+        return [whole_number(part, 1) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}") from None
 
 
 def read_format(asked: str | None, out: Path | None) -> str:

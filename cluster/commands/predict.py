@@ -43,7 +43,7 @@ class Searches:
         None,
         "S",
         "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
-        "the largest are left out if there is no time for them.",
+        "the largest are left out if there is no time for them. Measuring costs takes a minute of it.",
         show_default="120; none with --workers",
     )
     lanes: int | None = request_option(None, "lanes", panel="", show_default="the largest number of workers")
@@ -111,7 +111,7 @@ def predict(
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
     from cluster.lab.predict.costs import FaultModel
-    from cluster.lab.predict.launch import PredictionPlan, run_prediction, write_prediction
+    from cluster.lab.predict.launch import LEAST_S, PredictionPlan, run_prediction, write_prediction
     from cluster.lab.throughput.speedup import SECONDS
     from cluster.system.terminal import in_minutes
     from games.errors import InvalidInput, counted, in_words
@@ -145,7 +145,12 @@ def predict(
         link_bytes_per_s=None if costs.link is None else costs.link * 1e9 / 8,
     )
     searches_run = counted(len(names) * len(counts), "search", "searches")
-    length = "which takes minutes" if math.isinf(seconds) else f"in about {in_minutes(seconds)}"
+    least_s = LEAST_S if costs.costs is None else 0.0
+    length = "which takes minutes" if math.isinf(seconds) else f"in about {in_minutes(max(seconds, least_s))}"
+    if seconds < least_s:
+        length += (
+            ", which costs and two numbers of workers need, whatever --seconds (--costs FILE saves most)"
+        )
     length += ", and the searches that are run here" if plan.measured else ""
     report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)

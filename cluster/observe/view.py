@@ -37,6 +37,8 @@ WORKERS_SHOWN = 8
 BAR_WIDTH = 30
 FACTS_WIDTH = 46
 """Width in columns of the live view without its board."""
+# The time of a simulation from which on more workers than cores are advised, up to so many.
+SLOW_S, MANY_WORKERS = 0.005, 16
 _HEAT = ("color(17)", "color(18)", "color(54)", "color(90)", "color(126)", "color(161)", "color(196)")
 _STATES = {
     WorkerState.BUSY: "green",
@@ -254,6 +256,17 @@ def children_table(answer: Answer, rows: int) -> Table:
             style="bold" if best else None,
         )
     return table
+
+
+def advice(session: Session) -> list[str]:
+    """What makes more of simulations that take long; empty if they do not, or if the search does so."""
+    counters = session.coordinator.counters
+    each_s = counters.job_durations.sum_s / max(1, counters.simulations - session.simulations_before)
+    if each_s < SLOW_S or session.executor.num_workers >= MANY_WORKERS:
+        return []
+    leaf = "--strategy leaf " * (session.search.request.strategy != "leaf")
+    how = f"{leaf}--executor ray --workers {MANY_WORKERS} runs {MANY_WORKERS} at a time"
+    return [f"a simulation takes about {1000 * each_s:.0f} ms: {how}, on fewer cores too if it waits"]
 
 
 def warnings(result: SearchResult, memory_mb: int) -> list[str]:

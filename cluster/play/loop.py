@@ -241,7 +241,7 @@ class PlayLoop:
         parts = [""]
         if choice.value is not None:
             parts.append(f"value {terminal.value(choice.value, self.play.game.is_two_player)}")
-        if choice.simulations:
+        if choice.simulations and "simulation" not in choice.thought:
             parts.append(f"{counted(choice.simulations, 'simulation')}")
         if choice.nodes:
             parts.append(f"{counted(choice.nodes, 'node')}")

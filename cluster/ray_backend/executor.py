@@ -146,6 +146,8 @@ class RayExecutor:
             # A cluster without free CPUs may get some later; one without GPUs is refused at once.
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
             machines = self._ray.latest("machines")
+            # Whether other programs held nothing when this one joined.
+            self._all_free = not resources.held_in(machines, self._ray.latest("available"), 0)
             room = resources.room_in(machines) if grows else resources.workers_in(machines)
             if workers.fixed and workers.least > room:
                 accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
@@ -157,7 +159,15 @@ class RayExecutor:
             workers = exactly(max(workers.least, workers.within(room)))
         self._resources = resources
         self._make_worker = pickle.dumps(make_worker)
-        self._crew = Slots(workers, room, job_timeout_s, self._start, self._kill, self._crowded)
+        self._crew = Slots(
+            workers,
+            room,
+            job_timeout_s,
+            self._start,
+            self._kill,
+            self._crowded,
+            placed=lambda process: process.actor in self._ray.latest("placed"),
+        )
         self._elasticity: Elasticity | None = None
         if address is not None:
             give_back_s = GIVE_BACK_S if standing else math.inf
@@ -218,17 +228,33 @@ class RayExecutor:
                 process.ready_by_s = process.clock + self._job_timeout_s + START_S
                 if slot.status.alive:
                     slot.status.become(WorkerState.PREPARING, "for another search")
-        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+        while not self._crew.opened(waited_s := time.monotonic() - began_s, why := self._why_not(waited_s)):
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
-                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready")
+                self.waiting(
+                    f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready{why}"
+                )
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue
             self._follow()
             self.dispatcher.hear(0.1)
             self._crew.check_deadlines()
+
+    def _why_not(self, waited_s: float) -> str:
+        """Why workers are not ready after ``waited_s`` seconds, in brackets; empty if it is not known."""
+        placed = self._ray.latest("placed")
+        coming = [slot.process for slot in self._crew.used if slot.process and not slot.status.state.ready]
+        loading = sum(process.actor in placed for process in coming)
+        parts = [f"{loading} loading or compiling the game"] * (loading > 0)
+        # Ray reserves a CPU a moment before it says for whom: on a free cluster that is no other program.
+        if loading < len(coming) and waited_s > LATECOMER_S * self._all_free:
+            held = self._resources.held_in(
+                self._ray.latest("machines"), self._ray.latest("available"), len(placed)
+            )
+            parts += [held] * bool(held)
+        return f" ({'; '.join(parts)})" if parts else ""
 
     def add_context(self, key: int, context: Any) -> None:
         self.dispatcher.add_context(key, context)
@@ -310,9 +336,8 @@ class RayExecutor:
         self._ray.kill(process.actor, process.pid, process.node_id)
 
     def _crowded(self) -> bool:
-        """Whether the resources of one more worker are in use by others, or other programs the cores."""
-        busy = self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
-        return busy or self._resources.room_in([self._ray.latest("available")]) == 0
+        """Whether other programs use the cores of this machine, where all workers are."""
+        return self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
 
     def _waited_s(self, process: Process) -> float:
         """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""

@@ -12,7 +12,7 @@ Messages on the connection are tuples. To this process, first the arguments of `
     ("start", actor, options, make_worker, gives_way)
     ("call", call, actor, method, arguments, keys)  the last arguments were put by these keys
     ("kill", actor, pid, node)                      the process too, which may be stopped
-    ("ask", question)                               "machines", "available" or "held"
+    ("ask", question)                               "machines", "available", "placed" or "held"
     ("want", bundles)                               request resources from the cluster's autoscaler
     ("close",)
 
@@ -176,6 +176,13 @@ class _Host:
             return [node["Resources"] for node in ray.nodes() if node["Alive"]]
         if question == "available":
             return ray.available_resources()
+        if question == "placed":
+            known, ours = ray._private.state.actors(), tuple(self._actors.items())
+            # An actor has no port before a machine has given it its resources.
+            placed = {
+                key for key, each in known.items() if each["State"] != "DEAD" and each["Address"]["Port"]
+            }
+            return [number for number, actor in ours if actor._actor_id.hex() in placed]
         references = ray._private.worker.global_worker.core_worker.get_all_reference_counts()
         actors = sum(actor["State"] != "DEAD" for actor in ray._private.state.actors().values())
         return {"actors": actors, "references": len(references), "parts": len(self._parts)}

@@ -28,7 +28,7 @@ class NotJoined(InvalidInput):
     """The cluster at an address could not be joined."""
 
     def __init__(self, address: str, reason: str) -> None:
-        other = "the address of a running Ray cluster, such as 10.0.0.1:6379"
+        other = "the address of a running Ray cluster"
         here = "a Ray cluster that runs on this machine, for auto; or host:port"
         accepted = f"{here if address == 'auto' else other} ({reason})"
         super().__init__("address", address, accepted)
@@ -39,11 +39,11 @@ def knock(address: str) -> None:
     """Connect to ``host:port`` and disconnect. Raises NotJoined (address) within KNOCK_S if that fails."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise NotJoined(address, "it is not of the form host:port")
+        raise NotJoined(address, "it is not of the form host:port, such as 10.0.0.1:6379")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
     except OSError as error:
-        raise NotJoined(address, error.strerror or str(error)) from None
+        raise NotJoined(address, f"nobody answers there: {error.strerror or error}") from None
 
 
 EMBEDDED_S = 120.0

@@ -135,7 +135,7 @@ class RayProcess:
         self._calls: dict[int, Future[Any]] = {}
         self._dropped: deque[int] = deque()
         self._sending = threading.Lock()
-        self._latest: dict[str, Any] = {"machines": [], "available": {}, "held": {}}
+        self._latest: dict[str, Any] = {"machines": [], "available": {}, "placed": [], "held": {}}
         """The latest answer to each question."""
         self._asked: set[str] = set()
         """Questions without an answer yet."""
@@ -234,6 +234,7 @@ class RayProcess:
 
         That may take a minute if the cluster's head is gone. The questions are
         ``machines``: the resources of each by Ray's names; ``available``: the unused resources of all;
+        ``placed``: the numbers of the actors that have got their resources;
         ``held``: the counts of live ``actors``, ``references`` to objects, and ``parts`` that were put.
         """
         if question not in self._asked:

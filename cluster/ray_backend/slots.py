@@ -161,10 +161,11 @@ class Slots:
         kill: Callable[[Process], None],
         crowded: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
+        placed: Callable[[Process], bool] = lambda process: True,
     ) -> None:
         """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
-        all CPUs are in use by others, so that a new process waits for one, or needs long to start. The
-        processes and their bundles are to go by the same ``clock``."""
+        all cores are in use, so that a new process may need long to start; ``placed``, whether a starting
+        one has got a CPU. The processes and their bundles are to go by the same ``clock``."""
         self.log = WorkerLog(clock)
         """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
         self.all: list[Slot] = []
@@ -179,6 +180,7 @@ class Slots:
         """Number of jobs on workers, without replaced workers."""
         self._crowded = crowded
         self.clock = clock
+        self._placed = placed
         self._grow()
         self.retired: list[tuple[Process, float]] = []
         """Replaced processes, each with the time when it is killed."""
@@ -266,13 +268,15 @@ class Slots:
             and (process.begun or (is_due and slot.status.state is WorkerState.IDLE))
         ]
 
-    def opened(self, waited_s: float) -> bool:
+    def opened(self, waited_s: float, why_not: str = "") -> bool:
         """Whether the first job can be sent after ``waited_s`` seconds. Raises ConnectionError if it never
-        can."""
+        can; ``why_not`` is the end of its text."""
         self.check_alive()
         ready, least = len(self.at_hand), min(self._workers.least, len(self.used))
         if ready < least and waited_s > ALONE_S:
-            raise ConnectionError(f"only {ready} of {counted(least, 'worker')} came in {ALONE_S:.0f} s")
+            raise ConnectionError(
+                f"only {ready} of {counted(least, 'worker')} came in {ALONE_S:.0f} s{why_not}"
+            )
         if ready >= least and waited_s > LATECOMER_S and not self._workers.fixed:
             return True
         return ready == len(self.present) and (ready >= least or not self._waiting)
@@ -348,10 +352,13 @@ class Slots:
             if process is None:
                 continue
             if not slot.status.state.ready:
+                if slot.status.state is WorkerState.STARTING and not self._placed(process):
+                    # While it waits for a CPU that others hold, its time has not begun.
+                    process.ready_by_s = process.clock + READY_S
                 if now <= process.ready_by_s or process.clock <= process.ready_by_s:
                     continue
                 if process.extensions < MOST_EXTENSIONS and self._crowded():
-                    # Ray has not started it yet, or it waits for a core.
+                    # It waits for a core.
                     process.ready_by_s = process.clock + READY_S
                     process.extensions += 1
                 else:

@@ -109,6 +109,24 @@ class Resources:
             for machine in machines
         )
 
+    def held_in(
+        self, machines: Sequence[Mapping[str, float]], free: Mapping[str, float], workers: int
+    ) -> str:
+        """What other programs hold of a resource that is used up, and what to do; empty if none is.
+
+        ``free``: the unused amounts of all machines together; ``workers``: how many have their resources.
+        """
+        for name, each in self.bundle().items():
+            total = sum(machine.get(name, 0) for machine in machines)
+            held = total - free.get(name, 0) - workers * each
+            if free.get(name, 0) < each and held > 0:
+                left = int((total - held) / each)
+                return (
+                    f"other programs hold {held:g} of the {total:g} {name}s of this Ray: if one of them is "
+                    "banyan serve, search with --server" + f"; or take --workers {left}" * (left > 0)
+                )
+        return ""
+
     def workers_in(self, machines: Sequence[Mapping[str, float]]) -> int:
         """Number of workers that fit on these machines; raises InvalidInput for 0 (it would wait forever)."""
         room = self.room_in(machines)

@@ -86,7 +86,7 @@ class Watch(event.Listener):  # type: ignore[misc]
         if self._depth > 1:
             return
         found = _OF_GAME.fullmatch(event.data["dispatcher"].py_func.__qualname__)
-        other = f"the rules of {found[1]}" if found else "what all games share"
+        other = f"the rules of {found[1]}" if found else "a part of what all games share"
         with self._changed:
             self._purpose, self._began = getattr(_local, "purpose", other), time.monotonic()
             if not self._speaks:

@@ -317,6 +317,11 @@ def _check_chance(game: Game, state: State, plies: int, seed: int) -> None:
     """Check that the outcomes of chance are the legal moves, as likely as `Game.chance_weights` says."""
     legal, where = game.legal_moves(state), f"from ply {plies}"
     weights = ask(game, "chance_weights", game.chance_weights, state.copy(), ply=plies)
+    if not isinstance(weights, dict) or not all(
+        isinstance(each, int | float | np.number) for each in weights.values()
+    ):
+        text = f"gave no dict with the probability of each outcome, {where}, but {weights!r:.80}"
+        raise Finding("chance_weights", text)
     if sorted(weights) != legal:
         text = f"has other outcomes than legal_moves, {where} ({len(weights)} and {len(legal)})"
         raise Finding("chance_weights", text)

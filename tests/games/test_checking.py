@@ -279,6 +279,19 @@ def test_wrong_probabilities_are_found(shares: list[float], words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "weights", [[1 / 6] * 6, np.full(6, 1 / 6), [(1, 1.0)], None, dict.fromkeys(range(1, 7), "a sixth")]
+)
+def test_probabilities_that_are_no_dict_of_numbers_are_named(weights: Any) -> None:
+    class Wrong(Dice):
+        def chance_weights(self, state: State) -> dict[int, float]:
+            return weights  # type: ignore[no-any-return]
+
+    finding = violation(Wrong(1))
+    assert finding.rule == "chance_weights"
+    assert "gave no dict with the probability of each outcome" in finding.text
+
+
+@pytest.mark.parametrize(
     ("attribute", "value"),
     [("num_players", 0), ("num_players", 17), ("discount", 0.0), ("discount", 1.5), ("player_names", ())],
 )

@@ -6,6 +6,7 @@ import pytest
 
 import games
 from games import InvalidInput
+from games.spec import whole_number
 
 OPTIONS: dict[str, dict[str, list[str]]] = {
     "othello": {"4 or 6 or 8": ["size=5", "size=10"], "size": ["rows=8"]},
@@ -300,3 +301,14 @@ def test_impossible_positions_are_refused(spec: str, text: str, accepted: str) -
     with pytest.raises(InvalidInput, match=accepted or "position") as caught:
         games.load(spec).parse_position(text)
     assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["2500000", "2.5e6", "2.5M", "2500k", "2_500_000", "2,500,000", "0.0025e9", "25E5"]
+)
+def test_a_whole_number_may_be_written_in_short(text: str) -> None:
+    assert whole_number(text) == 2_500_000
+
+
+def test_an_option_of_a_game_in_short_is_the_same_game() -> None:
+    assert games.load("gomoku:size=1e1").spec == games.load("gomoku:size=10").spec

@@ -137,6 +137,8 @@ REFUSED: dict[str, dict[str, list[str]]] = {
         "^player option policy: ": ["uct:policy=clever"],
         "^player option value: ": ["flat:value=best"],
         "^player option: ": ["uct:depth=3", "random:seconds=1"],
+        r"did you mean simulations\?": ["uct:sims=3", "uct:simulation=3", "article:sims=3"],
+        "a whole number, such as": ["uct:simulations=1.5", "uct:simulations=1e-3"],
         "^player option final: ": ["article:final=mean"],
         "battleship only": [
             *SHOOTERS,

@@ -39,8 +39,9 @@ from search.strategies import STRATEGY_CLASSES, plan_search
 
 CHECK_S = 15.0
 """Least work of a search that is run here to check the prediction, in seconds of one core."""
-COSTS_S = 60.0
-"""About how long it takes to measure costs, in seconds. It is not cut."""
+LEAST_S = 100.0
+"""About how long it takes to measure costs and to simulate two numbers of workers, in seconds: it is not
+cut."""
 COSTS_READ = "simulated with costs from a file"
 WORTH_SAYING = 1.02
 """Smallest factor of a change that the sentences mention."""
@@ -142,8 +143,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             stack.callback(executor.close)
             watch = Losses()
         if costs is None:
-            if plan.seconds < COSTS_S:
-                report(f"about {words.in_minutes(COSTS_S)} for the costs of this machine, whatever the time")
             costs = measure_costs(request, plan.strategies, executor, timed)
             if plan.save_costs is not None:
                 write_costs(costs, plan.save_costs)

@@ -91,7 +91,10 @@ def run_experiments(
         laboratory = Laboratory(map(load, tables), scale, seed, store)
         jobset = Jobset(laboratory)
         if laboratory.units:
-            started.say(f"{counted(laboratory.units, *UNITS)} to run: {laboratory.left().time} of CPU time")
+            started.say(
+                f"{counted(laboratory.units, *UNITS)} to run: {laboratory.left().time} of CPU time; "
+                f"each is kept in {out} (--out)"
+            )
         studies = _run_tables(jobset, started, place, output)
         if jobset.cancelled:
             left = counted(laboratory.units - laboratory.done, *UNITS)

@@ -30,6 +30,16 @@ WRONG: dict[tuple[str, ...], list[tuple[tuple[str, ...], str, str]]] = {
         (("search", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1 to"),
         (("search", "tictactoe", "--simulations", "-5"), "--simulations: -5", "from 1 to"),
         (("search", "tictactoe", "--simulations", "many"), "--simulations: 'many'", "a whole number"),
+        *(
+            (
+                ("search", "tictactoe", "--simulations", text),
+                f"--simulations: '{text}'",
+                "such as 20000, 2.5e6 or 2M",
+            )
+            for text in ("1.5", "1e-3", "1,00", "2.5555k", "1__0x", "M", "1e999", "nan")
+        ),
+        (("search", "tictactoe", "--lanes=1.5"), "--lanes: '1.5'", "such as 20000, 2.5e6 or 2M"),
+        (("search", "tictactoe", "--simulations", "1e13"), "--simulations: 10000000000000", "from 1 to"),
         (("search", "tictactoe", "--seconds", "0"), "--seconds: 0.0", "from 0.001"),
         (("search", "tictactoe", "--seconds=soon"), "--seconds: 'soon'", "a number"),
         (

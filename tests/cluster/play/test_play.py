@@ -59,6 +59,11 @@ class Talk:
         return self.lines.pop(0) if self.lines else None
 
 
+def test_a_hint_says_once_how_many_simulations_were_made() -> None:
+    talk = Talk("tictactoe", "hint", opponent=make("uct:simulations=50", games.load("tictactoe")))
+    assert talk.text.count("50 simulations") == 1
+
+
 def test_a_game_between_two_people() -> None:
     talk = Talk("tictactoe", "b2", "a1", "b1", "a2", "b3", side="both")
     assert talk.told[-2] == "over> "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -21,7 +22,7 @@ from cluster.runtime.queue import LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import OPENED, JobLost
 from cluster.runtime.worker_state import WorkerState
-from cluster.runtime.workers import AUTO, Workers, exactly, parse_workers
+from cluster.runtime.workers import AUTO, Resources, Workers, exactly, parse_workers
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
 from tests.cluster.searches import compiled_only
@@ -297,6 +298,25 @@ def test_workers_as_text(text: str, workers: Workers) -> None:
 def test_workers_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="workers"):
         parse_workers(text)
+
+
+@pytest.mark.parametrize(
+    ("free", "ours", "said"),
+    [
+        ({"CPU": 1.0}, 0, ""),
+        ({}, 4, ""),
+        ({}, 2, "other programs hold 2 of the 4 CPUs of this Ray: .* --server; or take --workers 2"),
+        ({"GPU": 9.0}, 0, "other programs hold 4 of the 4 CPUs of this Ray: .* search with --server"),
+    ],
+)
+def test_what_other_programs_hold_of_a_ray_that_has_no_room_is_counted_without_our_workers(
+    free: dict[str, float], ours: int, said: str
+) -> None:
+    machines = [{"CPU": 1.0}, {"CPU": 3.0, "GPU": 9.0}]
+    assert re.fullmatch(said, Resources().held_in(machines, free, ours))
+    twice = {name: 2 * amount for name, amount in free.items()}
+    doubled = [{name: 2 * amount for name, amount in machine.items()} for machine in machines]
+    assert bool(Resources(cpus=2).held_in(doubled, twice, ours)) == bool(said)
 
 
 def test_one_process_is_within_a_range_that_begins_with_one() -> None:

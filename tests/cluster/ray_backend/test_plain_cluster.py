@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -124,6 +125,43 @@ def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_
     line = err.strip().splitlines()[-1]
     assert line.startswith("banyan: error: the search failed: a worker runs another code of games and search")
     assert "install the same Banyan on all machines" in line
+
+
+HOLDER = """
+import ray, sys
+ray.init(address=sys.argv[1], log_to_driver=False)
+kind = type("Held", (), {"here": lambda self: 1})
+held = ray.remote(num_cpus=int(ray.cluster_resources()["CPU"]))(kind).remote()
+print(ray.get(held.here.remote()), flush=True)
+sys.stdin.read()
+"""
+"""A program that takes all CPUs of a cluster of one machine until its input ends."""
+
+
+@pytest.mark.slow
+def test_a_search_on_a_cluster_whose_cpus_others_hold_says_so_at_once_and_goes_on_when_they_are_free(
+    stranger: Stranger,
+) -> None:
+    holder = (sys.executable, "-c", HOLDER)
+    with (
+        plain_cluster(stranger.environment) as cluster,
+        subprocess.Popen(
+            [*holder, cluster.address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=stranger.environment,
+        ) as holds,
+    ):
+        assert holds.stdout is not None
+        assert holds.stdout.readline() == b"1\n"
+        there = (*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1")
+        with stranger.start(*there, "--json") as process:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            holds.communicate()
+            out, _ = process.communicate(timeout=100)
+    assert " 0 of 1 worker ready (other programs hold 1 of the 1 CPUs of this Ray: " in first
+    assert json.loads(out)["executor"] == "ray"
 
 
 @pytest.mark.slow

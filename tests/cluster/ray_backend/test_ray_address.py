@@ -28,7 +28,8 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    assert "refused" in reason(f"127.0.0.1:{port}")
+    assert reason(f"127.0.0.1:{port}") == "nobody answers there: Connection refused"
+    assert "such as" not in NotJoined(f"127.0.0.1:{port}", "").accepted
 
 
 @pytest.mark.slow

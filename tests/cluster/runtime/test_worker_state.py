@@ -125,6 +125,33 @@ def test_a_start_that_hangs_on_a_crowded_machine_is_given_up_later_and_is_no_fai
     assert killed and (killed[0].extensions, slots.all[0].failures) == (MOST_EXTENSIONS, 0)
 
 
+def test_a_start_that_waits_for_a_cpu_of_ray_does_not_fail_and_its_time_begins_when_it_has_one() -> None:
+    killed, now, placed = list[Process](), [0.0], [False]
+    slots = Slots(
+        exactly(1),
+        1,
+        30.0,
+        lambda slot: Process("actor", "call", now[0] + READY_S, now_s=lambda: now[0]),
+        killed.append,
+        lambda: False,
+        lambda: now[0],
+        lambda process: placed[0],
+    )
+    slots.refill()
+    for _ in range(99):
+        now[0] += 0.9 * READY_S
+        assert slots.check_deadlines() == []
+    assert (slots.log.last_loss(), killed) == ("", [])
+    placed[0] = True
+    now[0] += READY_S
+    slots.check_deadlines()
+    assert not killed
+    now[0] += 1.0
+    slots.check_deadlines()
+    assert len(killed) == 1
+    assert slots.log.last_loss() == "a worker was not ready after 120 s"
+
+
 def test_a_process_that_waits_for_no_core_has_waited_for_none() -> None:
     assert waited_s(2**22 + 1) == 0.0
     assert waited_s(os.getpid(), every_thread=True) >= waited_s(os.getpid()) >= 0.0
