@@ -159,7 +159,7 @@ def test_a_search_on_a_cluster_whose_cpus_others_hold_says_so_at_once_and_goes_o
             assert process.stderr is not None
             first = process.stderr.readline()
             holds.communicate()
-            out, _ = process.communicate(timeout=100)
+            out, _ = process.communicate(timeout=PATIENCE_S)
     assert " 0 of 1 worker ready (other programs hold 1 of the 1 CPUs of this Ray: " in first
     assert json.loads(out)["executor"] == "ray"
 

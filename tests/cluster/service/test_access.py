@@ -146,25 +146,25 @@ def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: st
 @pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "x" * 1000])
 def test_a_compressed_body_is_not_read(server: Server, coding: str) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Encoding": coding}
-    answer = httpx.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe"}, headers=headers)
+    answer = http.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe"}, headers=headers)
     assert (answer.status_code, answer.json()["field"]) == (415, "Content-Encoding")
     assert answer.json()["accepted"] == answer.headers["Accept-Encoding"] == "identity"
     said = headers | {"Content-Encoding": "Identity"}
     body = {"game": "tictactoe", "simulations": 10}
-    assert httpx.post(f"{server.url}/api/v1/searches", json=body, headers=said).status_code == 202
+    assert http.post(f"{server.url}/api/v1/searches", json=body, headers=said).status_code == 202
 
 
 def test_head_is_answered_as_get_without_a_body(server: Server) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     paths = ("/", "/page/app.js", "/healthz", "/readyz", "/version", "/metrics", "/api/v1/games", "/nowhere")
     for path in paths:
-        got, head = (httpx.request(method, server.url + path, headers=headers) for method in ("GET", "HEAD"))
+        got, head = (http.request(method, server.url + path, headers=headers) for method in ("GET", "HEAD"))
         assert (head.status_code, head.content) == (got.status_code, b""), path
         assert head.headers["Content-Type"] == got.headers["Content-Type"]
     # An event stream would have no end.
-    events = httpx.head(f"{server.url}/api/v1/cluster/events", headers=headers)
+    events = http.head(f"{server.url}/api/v1/cluster/events", headers=headers)
     assert (events.status_code, events.headers["Allow"]) == (405, "GET")
-    assert httpx.head(f"{server.url}/version").status_code == 401
+    assert http.head(f"{server.url}/version").status_code == 401
 
 
 def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
@@ -297,7 +297,7 @@ def endless(schemas: dict[str, Any], schema: dict[str, Any], where: str) -> Iter
 
 def test_each_list_and_text_of_a_body_has_a_greatest_length(server: Server) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    document = httpx.get(f"{server.url}/api/v1/openapi.json", headers=headers).json()
+    document = http.get(f"{server.url}/api/v1/openapi.json", headers=headers).json()
     bodies = {
         path: operation["requestBody"]["content"]["application/json"]["schema"]
         for path, item in document["paths"].items()

@@ -393,7 +393,7 @@ class Queued:
         return found
 
     def begun(self, live: Live) -> ExternalRun:
-        run = self.pool.runs.get(timeout=60)
+        run = self.pool.runs.get(timeout=PATIENCE_S)
         assert isinstance(run, ExternalRun)
         assert run.watcher is live
         run.executor = cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[]))

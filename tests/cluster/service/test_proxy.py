@@ -17,8 +17,8 @@ import pytest
 from cluster.client.client import Client
 from tests.cluster.command import BANYAN
 from tests.cluster.prometheus import DEPLOY, free_port
-from tests.cluster.service.process import START_S, Server
-from tests.waiting import eventually
+from tests.cluster.service.process import Server, http
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -65,16 +65,16 @@ def proxy(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     process = subprocess.Popen([NGINX, "-e", "stderr", "-c", str(folder / "nginx.conf")])
     try:
         url = f"http://127.0.0.1:{port}"
-        eventually(lambda: answers(url), within_s=START_S)
+        eventually(lambda: answers(url), within_s=PATIENCE_S)
         yield url
     finally:
         process.terminate()
-        process.wait(START_S)
+        process.wait(PATIENCE_S)
 
 
 def answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz").is_success
+        return http.get(f"{url}/healthz").is_success
     except httpx.TransportError:
         return False
 
@@ -82,7 +82,7 @@ def answers(url: str) -> bool:
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_all_links_lead_to_the_service(proxy: str, prefix: str) -> None:
     url = f"{proxy}{prefix}"
-    with httpx.Client(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=START_S) as http:
+    with httpx.Client(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE_S) as http:
         # Without its last slash the page would look for its files elsewhere.
         page = http.get(url, follow_redirects=True)
         assert str(page.url).endswith(f"{prefix}/" if prefix else "")
@@ -150,14 +150,14 @@ def test_the_command_searches_through_a_prefix(proxy: str) -> None:
         "--json",
     ]
     done = subprocess.run(
-        command, capture_output=True, env=os.environ | {"BANYAN_TOKEN": TOKEN}, timeout=START_S, check=True
+        command, capture_output=True, env=os.environ | {"BANYAN_TOKEN": TOKEN}, timeout=PATIENCE_S, check=True
     )
     assert json.loads(done.stdout)["simulations"] == 200
 
 
 def test_a_proxy_that_hides_its_host_is_told_what_to_pass_on(proxy: str, server: Server) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Origin": proxy}
-    answer = httpx.post(f"{proxy}/plain/api/v1/searches", json=ANSWER, headers=headers)
+    answer = http.post(f"{proxy}/plain/api/v1/searches", json=ANSWER, headers=headers)
     # The prefix is not that of the server, and is not removed; what is wrong first is the origin.
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
     assert "proxy_set_header Host $http_host" in answer.json()["detail"]

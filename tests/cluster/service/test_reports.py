@@ -139,7 +139,7 @@ def test_many_requests_share_a_walk_of_the_folder_and_wait_outside_of_the_loop(t
 
     def walk(folder: str) -> Any:
         walks.append(folder)
-        assert gate.wait(60)
+        assert gate.wait(PATIENCE_S)
         return newest(folder)
 
     async def ask() -> list[bytes | None]:

@@ -11,6 +11,7 @@ import pytest
 from cluster.cli import explain
 from cluster.system.files import KEPT, append, naming, replace_text
 from tests.cluster.command import BANYAN, ROOT
+from tests.waiting import PATIENCE_S
 
 FULL = Path("/dev/full")
 
@@ -50,6 +51,6 @@ def test_a_full_standard_file_is_named_or_costs_nothing(where: str, status: int,
     words = ["bash", "-c", f'"$@" {where}', "bash", *BANYAN, "players", "--json"]
     environment = {"PYTHONWARNINGS": "error", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
-        words, cwd=ROOT, capture_output=True, text=True, timeout=120, env=environment, check=False
+        words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, check=False
     )
     assert (done.returncode, done.stderr) == (status, said)
