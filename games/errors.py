@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any, TypeVar
 
 # How alike a word and the name are that it may stand for, of 1: so much as sims and simulations.
 LIKE = 0.5
@@ -50,6 +51,27 @@ class UnknownOption(InvalidInput):
 
     def __reduce__(self) -> tuple[object, ...]:  # type: ignore[override]
         return (InvalidInput, (self.field, self.value, self.accepted), {"args": self.args})
+
+
+PASSING = (KeyboardInterrupt, GeneratorExit)
+"""What interrupts code, and is not its fault."""
+
+T = TypeVar("T")
+
+
+def foreign(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Call code of users or libraries; what it raises is an Exception, or one of PASSING.
+
+    ``sys.exit`` there, or a failure that is no Exception, would otherwise end the program that called it.
+    """
+    try:
+        return function(*arguments, **options)
+    except BaseException as error:
+        if isinstance(error, (Exception, *PASSING)):
+            raise
+        # By the same name, with the same text.
+        kind = type(type(error).__name__, (RuntimeError,), {})
+        raise kind(*error.args).with_traceback(error.__traceback__) from error
 
 
 def said(error: BaseException) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import pickle
 import stat
 import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.types import unliteral
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,6 +67,55 @@ def njit(function: F) -> F:
     return cast(F, numba.njit(**JIT_OPTIONS)(function))
 
 
+def kept_njit(function: F, **options: Any) -> F:
+    """Compile a function on its first call, with options of Numba, and keep its machine code on disk."""
+    made: Any = numba.njit(**options)(function)
+    if made is not function:
+        made._cache = _Kernels(function)
+    return cast(F, made)
+
+
+class _Kernels(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, in which what is damaged counts as missing. Where there is no room, nothing is kept."""
+
+    told = False
+    """Whether this process has said so."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            if not _Kernels.told:
+                _Kernels.told = True
+                _tell(f"compiled kernels are not kept: {self.cache_path}: {error.strerror}")
+
+
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a function's kernels, each with a digest at its end: code that is damaged may crash."""
+
+    def _dump(self, value: object) -> bytes:
+        data: bytes = super()._dump(value)
+        return data + sha256(data).digest()
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if self._is_whole(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        return super()._load_data(name) if self._is_whole(self._data_path(name)) else None
+
+    def _is_whole(self, path: str) -> bool:
+        """Whether a file can be read and is what this version of Numba has written."""
+        with suppress(OSError):
+            data = Path(path).read_bytes().removeprefix(pickle.dumps(self._version, protocol=-1))
+            return sha256(data[:-32]).digest() == data[-32:]
+        return False
+
+
 def make_cacheable(file: str) -> None:
     """Make sure that Numba finds a folder for the kernels of a Python file.
 
@@ -77,7 +129,10 @@ def make_cacheable(file: str) -> None:
         return
     folder = os.path.join(private_folder(), "kernels")
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
-    line = f"compiled kernels are kept in {folder}: no other folder for them can be written to"
+    _tell(f"compiled kernels are kept in {folder}: no other folder for them can be written to")
+
+
+def _tell(line: str) -> None:
     print(f"banyan: {line} (NUMBA_CACHE_DIR=FOLDER names one)", file=sys.stderr)
 
 

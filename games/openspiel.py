@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from games.errors import InvalidInput, counted
+from games.errors import InvalidInput, counted, foreign
 from games.game import CHANCE, Board, Game, State
 from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
@@ -72,7 +72,7 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     if name.startswith("python_"):
         try:
             # Registers the games that OpenSpiel has in Python.
-            importlib.import_module("open_spiel.python.games")
+            foreign(importlib.import_module, "open_spiel.python.games")
         except Exception as error:
             accepted = f"OpenSpiel with its games in Python ({reason_of(error)})"
             raise InvalidInput("game", _text(spec), accepted) from None

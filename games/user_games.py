@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from games.errors import BrokenGame, InvalidInput, said
+from games.errors import BrokenGame, InvalidInput, foreign, said
 from games.game import Game
 from games.jit import make_cacheable, writable_cache
 from games.spec import GYM, OPENSPIEL, Spec, options_of
@@ -122,7 +122,7 @@ def installed() -> dict[str, EntryPoint]:
 def game_from_package(point: EntryPoint, spec: Spec) -> Game:
     """The game of an entry point; raises InvalidInput (field ``game``) if it cannot be made."""
     try:
-        found = point.load()
+        found = foreign(point.load)
     except Exception as error:
         raise InvalidInput(
             "game", spec.name, f"a package that can be imported ({reason_of(error)})"
@@ -143,7 +143,7 @@ def library_or_refuse(family: str, field: str, value: str) -> Any:
 def _make(factory: Any, spec: Spec) -> Game:
     is_class = isinstance(factory, type) and issubclass(factory, Game)
     try:
-        game = factory.from_spec(spec) if is_class else factory(spec)
+        game = foreign(factory.from_spec if is_class else factory, spec)
     except InvalidInput:
         raise
     except Exception as error:
@@ -178,7 +178,7 @@ def module_of(path: str, text: str, field: str = "game") -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        found.loader.exec_module(module)
+        foreign(found.loader.exec_module, module)
     except InvalidInput:
         del sys.modules[name]
         raise
@@ -257,7 +257,7 @@ def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:
     return [frame for frame in frames if Path(frame.filename).name == name]
 
 
-def reason_of(error: Exception, path: str = "") -> str:
+def reason_of(error: BaseException, path: str = "") -> str:
     """The error as one line of text, with the number of the line of the file at ``path`` that raised it."""
     text = f"{type(error).__name__}: {error}".splitlines()[0]
     lines = [frame.lineno for frame in frames_of(error, path)]

@@ -18,7 +18,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games import user_games as own
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from games.game import Game
 from games.spec import Spec, is_path, options_of, parse_spec
 
@@ -159,7 +159,7 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     kind = _class_in(own.module_of(spec.name, source, FIELD), spec.name)
     options = options_of(kind.__init__, spec, FIELD)
     try:
-        made = kind(game, **options)
+        made = foreign(kind, game, **options)
     except InvalidInput:
         raise
     except Exception as error:
@@ -174,7 +174,7 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     return made
 
 
-def reason_of(error: Exception, evaluator: Evaluator) -> str:
+def reason_of(error: BaseException, evaluator: Evaluator) -> str:
     """An error of an evaluator as one line of text, with the number of the line of its file."""
     return own.reason_of(error, evaluator_spec(evaluator.spec).name)
 
@@ -250,5 +250,12 @@ def _loop() -> asyncio.AbstractEventLoop:
         found = _LOOPS.get(os.getpid())
         if found is None:
             found = _LOOPS[os.getpid()] = asyncio.new_event_loop()
-            threading.Thread(target=found.run_forever, name="evaluator loop", daemon=True).start()
+            threading.Thread(target=_run, args=(found,), name="evaluator loop", daemon=True).start()
         return found
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop for good: SystemExit of one coroutine ends ``run_forever``, and the others wait."""
+    while True:
+        with suppress(BaseException):
+            loop.run_forever()

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from search.coordinator import Coordinator
 from search.job import JobResult, LeafJob
 from search.prepare import Search, open_search
@@ -75,7 +75,7 @@ def run_inline(
         begin(coordinator.start())
         while not coordinator.finished:
             job, begun = waiting[0]
-            done = worker.run(context, job) if begun is None else begun.result()
+            done = foreign(worker.run, context, job) if begun is None else begun.result()
             waiting.popleft()
             elapsed_s = clock() - began_s
             begin(coordinator.job_done(done, elapsed_s))

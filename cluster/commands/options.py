@@ -199,8 +199,11 @@ class Command(TyperCommand):
     """
 
     def invoke(self, ctx: Any) -> Any:
+        # It takes a second to import, which is too long for --help.
+        from games.errors import foreign
+
         with results_alone():
-            return super().invoke(ctx)
+            return foreign(super().invoke, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args

@@ -19,7 +19,7 @@ from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, Task, TaskWorker
 from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from search.worker import Worker, why_one_at_a_time
 
 
@@ -167,7 +167,7 @@ class ThreadsExecutor(Executor):
         started = time.perf_counter()
         jobs = 0
         try:
-            jobs = part()
+            jobs = foreign(part)
         except Exception as error:
             self._failed = error
         status.worked(time.perf_counter() - started, jobs, 0)

@@ -26,7 +26,7 @@ from cluster.front_door.options import (
 )
 from cluster.front_door.placement import Placement
 from cluster.front_door.running import RunningSearch
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from games.game import Game
 from search.ask_tell.search import DEADLINE_S, AskTellSearch
 from search.coordinator import Coordinator
@@ -179,7 +179,7 @@ def resume(
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
     refuse_on_ray(checkpoint.request, placement.executor, placement.address, placement.resources)
-    return RunningSearch(checkpoint.open(), placement.start_quietly)
+    return RunningSearch(foreign(checkpoint.open), placement.start_quietly)
 
 
 @with_options
@@ -221,7 +221,7 @@ def open(  # noqa: A001
     asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
     of_search, _ = split(open, options)
     request = request_of(game, moves, asked | {"seed": seed} | of_search, endless=True)
-    return OpenSearch(open_search(request, external=True), deadline_s=deadline_s, clock=clock)
+    return OpenSearch(foreign(open_search, request, external=True), deadline_s=deadline_s, clock=clock)
 
 
 def reopen(
@@ -290,7 +290,7 @@ def run(
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
     refuse_on_ray(request, placement.executor, placement.address, placement.resources)
-    return RunningSearch(Opened(Coordinator(open_search(request), 1)), placement.start_quietly)
+    return RunningSearch(Opened(Coordinator(foreign(open_search, request), 1)), placement.start_quietly)
 
 
 def _run(request: SearchRequest, placement: Placement) -> SearchResult:

@@ -21,7 +21,7 @@ from cluster.front_door.placement import LOG, started_session
 from cluster.observe.progress import Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
-from games.errors import counted
+from games.errors import counted, foreign
 from search.result import Answer, AnswerView, SearchResult
 
 PROGRESS_S = 0.25
@@ -206,7 +206,7 @@ class RunningSearch:
 
     def _run(self) -> None:
         try:
-            self._result = self._search()
+            self._result = foreign(self._search)
         except BaseException as error:
             self._error = error
         with self._changed:

@@ -23,7 +23,7 @@ import games
 from cluster.matches.record import Effort, GameRecord
 from cluster.runtime.jobset import Unit, UnitWorker
 from games.contract.findings import deal
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.players import Choice, Player, Seen, player_of
@@ -204,7 +204,7 @@ def ask(
     started = clock()
     try:
         with np.errstate(over="ignore"):
-            choice = player.choose(seen, seed)
+            choice = foreign(player.choose, seen, seed)
     except Cancelled:
         raise
     except Exception as error:

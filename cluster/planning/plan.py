@@ -31,7 +31,7 @@ from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import Kept
 from games.compile.watch import note, notes
-from games.errors import InvalidInput, counted
+from games.errors import InvalidInput, counted, foreign
 from games.game import Game
 from search.episode import Episode, Planner, check_plannable
 from search.prepare import check_search
@@ -313,7 +313,7 @@ def plan(
     budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(plan, options)
     request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
-    made = make_plan(request)
+    made = foreign(make_plan, request)
     of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
     place = Placement(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:

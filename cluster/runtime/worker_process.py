@@ -21,6 +21,7 @@ import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
 from cluster.runtime.tasks import OPENED, AwaitingWorker, Event, JobDone, JobFailed, TaskWorker
 from cluster.system.processes import give_way
+from games.errors import foreign
 
 
 @cache
@@ -117,8 +118,8 @@ class ContextWorkers:
         try:
             worker = self._worker(key)
             if key != OPENED or self.at_once == 1:
-                return JobDone(worker.run(self._contexts[key], job), key)
-            future = cast("AwaitingWorker", worker).begin(self._contexts[key], job)
+                return JobDone(foreign(worker.run, self._contexts[key], job), key)
+            future = foreign(cast("AwaitingWorker", worker).begin, self._contexts[key], job)
         except Exception as error:
             return JobFailed.by(error, index, key)
         self.begun.expect(future, (key, index))
@@ -158,7 +159,7 @@ class ContextWorkers:
         worker = self._workers.get(key)
         if worker is None:
             worker = self._first if key == OPENED else self._make_worker()
-            worker.prepare(self._contexts[key])
+            foreign(worker.prepare, self._contexts[key])
             self._workers[key] = worker
         return worker
 

@@ -35,7 +35,7 @@ from games.board import draw
 from games.compile.specialise import is_compiled
 from games.contract.findings import deal
 from games.contract.trial import PLIES, try_out
-from games.errors import InvalidInput, said
+from games.errors import InvalidInput, foreign, said
 from games.game import Game, State
 from games.python_game import PythonGame
 from games.python_positions import CACHED_POSITIONS, copy_of
@@ -228,7 +228,7 @@ def _limit(call: Call) -> None:
 
 def _answer(call: Call) -> bytes:
     try:
-        answer = {"value": CALLS[call.name](*call.arguments)}
+        answer = {"value": foreign(CALLS[call.name], *call.arguments)}
         # Deleting the game may fail too.
         catalogue.forget()
         gc.collect()

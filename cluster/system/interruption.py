@@ -36,8 +36,8 @@ _unit_runs = False
 """Whether the main thread runs a unit of work that may be given up."""
 
 
-class _GivenUp(BaseException):
-    """Raised in a unit by the signal handler; foreign code seldom catches a BaseException."""
+class _GivenUp(KeyboardInterrupt):
+    """Raised in a unit by the signal handler; foreign code seldom catches it."""
 
 
 class Abandoned(RuntimeError):

@@ -22,7 +22,7 @@ import numpy as np
 
 import games.compile.watch  # noqa: F401 - says what is compiled
 from games.compile.rule_stubs import DEFAULTS, PLAIN_DEFAULTS
-from games.jit import JIT_OPTIONS, inner_njit, source_of
+from games.jit import JIT_OPTIONS, inner_njit, kept_njit, source_of
 from games.rules import HasRules, Rules
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,7 +117,7 @@ def _bind(
         return copy
     kind = "inner_" if inner else ""
     copy.__qualname__ = f"{generic.__name__}.{kind}{game_name}_{fingerprint(copy)}"
-    jitted: Callable[..., Any] = inner_njit(copy) if inner else numba.njit(cache=True, **JIT_OPTIONS)(copy)
+    jitted: Callable[..., Any] = inner_njit(copy) if inner else kept_njit(copy, **JIT_OPTIONS)
     return jitted
 
 
@@ -140,7 +140,7 @@ def callable_from_python(function: Any) -> Any:
         return function
     copy = _copy(function.py_func, {})
     copy.__qualname__ = f"{copy.__name__}.from_python_{fingerprint(function)}"
-    return numba.njit(cache=True, **JIT_OPTIONS)(copy)
+    return kept_njit(copy, **JIT_OPTIONS)
 
 
 def rule(*arguments: Any) -> Any:
@@ -210,7 +210,7 @@ def cached_njit(function: F) -> F:
     defined above them.
     """
     function.__qualname__ = f"{function.__name__}.{fingerprint(function)}"
-    return cast(F, numba.njit(cache=True, **{**JIT_OPTIONS, "_nrt": True})(function))
+    return kept_njit(function, **{**JIT_OPTIONS, "_nrt": True})
 
 
 def fingerprint(function: Callable[..., Any]) -> str:

@@ -29,7 +29,7 @@ from games.contract.findings import (
     plain_rules,
 )
 from games.contract.trial import RandomGame, check_attributes, check_return, limit_of
-from games.errors import InvalidInput, counted, said
+from games.errors import InvalidInput, counted, foreign, said
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
 
@@ -51,9 +51,9 @@ def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None =
     """
     try:
         with TimeLimit(limit_s or limit_of(game)), np.errstate(over="ignore"):
-            _check_games(game, games, seed)
+            foreign(_check_games, game, games, seed)
             for plies in LATER:
-                _check_position(game, plies, seed)
+                foreign(_check_position, game, plies, seed)
     except Finding as found:
         return found
     except Exception as error:

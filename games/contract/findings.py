@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from games.errors import said
+from games.errors import foreign, said
 from games.game import Game, State
 from games.jit import source_of
 from games.rng import new_stream
@@ -44,9 +44,8 @@ class Finding(Exception):
         return f"{self.rule}: {self.text}" + (f", after moves {self.after}" if self.after else "")
 
 
-class DidNotEnd(BaseException):
-    """Raised within a call that takes too long. A BaseException, so that ``except Exception`` in the called
-    code does not catch it."""
+class DidNotEnd(KeyboardInterrupt):
+    """Interrupts a call that takes too long; ``except Exception`` in the called code does not catch it."""
 
     seconds = 0.0
     """The limit that was exceeded."""
@@ -183,7 +182,7 @@ def ask(game: Game, rule: str, function: Callable[..., Any], *arguments: Any, pl
     """
     where = "" if ply is None else f" at ply {ply}"
     try:
-        return function(*arguments)
+        return foreign(function, *arguments)
     except MemoryError:
         # A lack of memory, or a memory limit of the caller, is not a violation of the contract.
         raise

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from games.rules import MAX_MOVES
 from games.spec import GYM, TEXT_OF, Spec, parse_spec
 from games.user_games import library_or_refuse, module_of, reason_of
@@ -148,7 +148,7 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                env = make(**arguments, **more)
+                env = foreign(make, **arguments, **more)
             except Exception as error:
                 accepted = f"an environment that can be made ({reason_of(error)})"
                 raise InvalidInput("game", named.environment, accepted) from None
@@ -174,7 +174,7 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
     more: dict[str, Any] = {"disable_env_checker": True}
     if named.module is not None:
         try:
-            importlib.import_module(named.module)
+            foreign(importlib.import_module, named.module)
         except Exception as error:
             accepted = f"a module that can be imported, which registers environments ({reason_of(error)})"
             raise InvalidInput("game", named.environment, accepted) from None
@@ -205,7 +205,7 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
 def close(env: Any) -> None:
     """Close an environment; whatever that raises is of no use any more."""
     with suppress(Exception):
-        env.close()
+        foreign(env.close)
 
 
 def owners_of(env: Any) -> list[Any]:
@@ -319,7 +319,7 @@ def text_of(env: Any) -> str:
 def draws_states(env: Any) -> bool:
     """Whether an environment with numbered states draws them as text; leaves it anywhere."""
     try:
-        return env.render_mode == ANSI and bool(text_of_state(env, int(env.reset(seed=0)[0])))
+        return env.render_mode == ANSI and bool(foreign(text_of_state, env, int(env.reset(seed=0)[0])))
     except Exception:
         # It may need a package to draw with.
         return False

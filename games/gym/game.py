@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from games.errors import BrokenGame, InvalidInput, counted
+from games.errors import PASSING, BrokenGame, InvalidInput, counted, foreign
 from games.game import Board, State
 from games.gym.environment import (
     ALE_SIMULATIONS_PER_S,
@@ -75,7 +75,7 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         raise InvalidInput("game option steps", steps, accepted)
     env = make()
     try:
-        observation, info = env.reset(seed=0)
+        observation, info = foreign(env.reset, seed=0)
     except Exception as error:
         accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
         raise InvalidInput("game", named.environment, accepted) from None
@@ -96,7 +96,7 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         raise InvalidInput("game option model", model, accepted)
     searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
     trial = Trial(make, actions, named.environment, method)
-    found = trial.examine(state, chance, clairvoyant == "yes", searches)
+    found = foreign(trial.examine, state, chance, clairvoyant == "yes", searches)
     game = GymGame(found, actions, named.environment, discount or 1.0, most, loop)
     game.options = {
         "discount": str(game.discount),
@@ -140,10 +140,10 @@ class Stage:
             self.states.restore(position.saved)
             self.holder = position
 
-    def failed(self, error: Exception) -> Exception:
+    def failed(self, error: BaseException) -> BaseException:
         """What to raise for an exception of the environment, whose state is now unknown."""
         self.holder = None
-        if isinstance(error, InvalidInput):
+        if isinstance(error, (InvalidInput, *PASSING)):
             return error
         return BrokenGame(self.spec, f"step: raised {reason_of(error)}")
 
@@ -164,7 +164,7 @@ class GymPosition:
         with stage.lock:
             stage.free()
             try:
-                self.observation, info = stage.states.reset(episode)
+                self.observation, info = foreign(stage.states.reset, episode)
             except Exception as error:
                 raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
             stage.holder = self
@@ -197,7 +197,7 @@ class GymPosition:
             self.saved = None
             method = stage.states.unseen
             try:
-                seen = stage.states.reseed(seed)
+                seen = foreign(stage.states.reseed, seed)
             except Exception as error:
                 stage.holder = None
                 raise BrokenGame(stage.spec, f"{method}: raised {reason_of(error)}") from error
@@ -270,7 +270,7 @@ class GymPosition:
                 self.steps += len(played)
                 self.total += number_of(sum(gains), stage.spec)
                 self._end(terminated, truncated)
-            except Exception as error:
+            except BaseException as error:
                 raise stage.failed(error) from error
         return played, gains
 

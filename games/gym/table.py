@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, foreign
 from games.game import Board, Game, State
 from games.gym.environment import Actions, close, draws_states, text_of_state
 from games.gym.generators import Use
@@ -319,7 +319,7 @@ def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
         most = max(len(outcomes) for row in table for outcomes in row)
         if len(table) * len(keys) * most * FIELDS > MOST_ENTRIES or most > MAX_MOVE_CODE:
             return None
-        return _checked(inner, actions, table)
+        return foreign(_checked, inner, actions, table)
     except Exception:
         # Without a table, or with one that is of no use, the environment itself is stepped.
         return None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from games.errors import InvalidInput
+from games.errors import PASSING, InvalidInput
 from games.rules import State
 from search.evaluator import FIELD, Evaluator, Places, reason_of, wait_for
 from search.job import JobResult, LeafJob, Policies, Positions
@@ -158,9 +158,9 @@ def _errors_refused(evaluator: Evaluator) -> Iterator[None]:
     """Turn errors of ``evaluate`` into InvalidInput (field ``evaluator``)."""
     try:
         yield
-    except InvalidInput:
+    except (InvalidInput, asyncio.CancelledError, *PASSING):
         raise
-    except Exception as error:
+    except BaseException as error:
         raise _refused(evaluator, f"evaluate(states) that runs ({reason_of(error, evaluator)})") from error
 
 

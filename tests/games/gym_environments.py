@@ -271,6 +271,15 @@ class Raises(RareDraw):
         return super().step(action)
 
 
+class Exits(RareDraw):
+    """Ends its process there."""
+
+    def step(self, action: Any) -> Any:
+        if self.at == 7:
+            raise SystemExit("seven is too far")
+        return super().step(action)
+
+
 class NotANumber(Walk):
     """Its rewards are no numbers."""
 

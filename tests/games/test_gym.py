@@ -554,12 +554,13 @@ def test_clairvoyance_is_told() -> None:
     assert not games.load(own("Walk", ":clairvoyant=yes")).clairvoyant  # type: ignore[attr-defined]
 
 
-def test_errors_of_a_step_are_told_in_one_line() -> None:
-    game = games.load(own("Raises"))
+@pytest.mark.parametrize(("name", "error"), [("Raises", "RuntimeError"), ("Exits", "SystemExit")])
+def test_errors_of_a_step_are_told_in_one_line(name: str, error: str) -> None:
+    game = games.load(own(name))
     state = game.initial_state()
     for _ in range(8):
         game.rules.play(state, 9)
-    with pytest.raises(InvalidInput, match=r"step: raised RuntimeError: seven is too far") as caught:
+    with pytest.raises(InvalidInput, match=f"step: raised {error}: seven is too far") as caught:
         game.rules.is_terminal(state)
     assert "\n" not in str(caught.value)
     # The next line is as good as any.

@@ -117,6 +117,9 @@ def test_options_are_the_parameters_of_init(tmp_path: Path) -> None:
         ("from games import *\nclass A(Game): pass\nclass B(Game): pass", "found: A, B"),
         ("from games import Game\nclass A(Game): pass", "define initial_state"),
         ("import numpy\nnumpy.nothing", "line 2"),
+        ("exit('no licence')", "line 1: SystemExit: no licence"),
+        ("class Panic(BaseException): pass\nraise Panic('torn')", "line 2: Panic: torn"),
+        ("def from_spec(spec):\n    exit(3)", "can be made (SystemExit: 3)"),
         ("def from_spec(spec):\n    return 3", "not a int"),
         ("def from_spec(spec:\n", "line 1"),
         (

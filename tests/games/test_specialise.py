@@ -6,17 +6,22 @@ import importlib
 import itertools
 import json
 import os
+import pickle
+import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import games
+from games import jit
 from games.analysis.perft import count_sequences, perft
 from games.compile.rule_stubs import legal_moves, playout
 from games.compile.specialise import fingerprint, is_compiled, specialise
@@ -256,3 +261,68 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
     edited = run()
     assert edited[0] != cold[0]
     assert edited[1] == 0
+
+
+def _doubled(number: int) -> int:
+    return 2 * number
+
+
+def _hits() -> int:
+    """How many kernels a process that starts now finds, when it calls `_doubled`."""
+    function: Any = jit.kept_njit(_doubled, **jit.JIT_OPTIONS)
+    assert function(21) == 42
+    return sum(function.stats.cache_hits.values())
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of kernels."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit._Kernels, "told", False)
+    return tmp_path
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[2 * len(data) // 3] ^= 1
+    path.write_bytes(data)
+
+
+@compiled_only
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.write_bytes(b"garbage" * 50),
+        lambda path: path.write_bytes(pickle.dumps("0.1") + pickle.dumps((b"", {}))),
+        Path.unlink,
+        _flip,
+    ],
+    ids=["empty", "cut", "garbage", "of another version", "gone", "a bit"],
+)
+def test_a_damaged_file_of_a_kernel_counts_as_missing(
+    kind: str, damage: Callable[[Path], object], kept: Path
+) -> None:
+    assert (_hits(), _hits()) == (0, 1)
+    damage(next(kept.rglob(f"*.{kind}")))
+    assert (_hits(), _hits()) == (0, 1)
+
+
+@compiled_only
+def test_kernels_are_compiled_where_there_is_no_room_to_keep_them(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
+    try:
+        assert (_hits(), _hits()) == (0, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    said = [line for line in capsys.readouterr().err.splitlines() if "not kept" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"banyan: compiled kernels are not kept: {kept}")
+    assert said[0].endswith(": File too large (NUMBA_CACHE_DIR=FOLDER names one)")
+    assert not list(kept.rglob("*.tmp.*"))
+    assert (_hits(), _hits()) == (0, 1)

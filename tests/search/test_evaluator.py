@@ -250,6 +250,7 @@ BAD = {
     "3": "evaluate(states) to return (values, policies), not int",
     "['a'] * B, np.zeros((B, 9))": "values that NumPy makes an array of numbers of",
     "np.zeros(B), 1 / 0": "evaluate(states) that runs (line 8: ZeroDivisionError: division by zero)",
+    "exit('no GPU')": "evaluate(states) that runs (line 8: SystemExit: no GPU)",
 }
 
 
@@ -267,9 +268,19 @@ def test_an_answer_that_makes_no_sense_is_refused_before_the_search(
     assert BAD[answer] in caught.value.accepted
 
 
+def test_a_coroutine_beside_the_others_that_exits_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    text = BODY.format("await asyncio.gather(one())").replace("def evaluate", "async def evaluate")
+    file.write_text("import asyncio\nasync def one(): exit('no GPU')\n" + text)
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match="line 2: SystemExit: no GPU"):
+            Worker().prepare(open_search(request_of(evaluator=str(file))).context)
+
+
 BAD_FILES = {
     "x = 1": "a file with one subclass of search.evaluator.Evaluator (found: none)",
     "import no_such_library": "an evaluator file that runs (line 1: ModuleNotFoundError",
+    "exit('no GPU')": "an evaluator file that runs (line 1: SystemExit: no GPU)",
     "from search.evaluator import Evaluator\nclass Net(Evaluator): pass": "class Net to define evaluate",
     "from search.evaluator import Evaluator\nclass Net(Evaluator):\n    evaluate = 3": "class Net to define",
     BODY.format("1, 2") + "class Other(Net): pass\nclass Third(Net): pass": "(found: Other, Third)",

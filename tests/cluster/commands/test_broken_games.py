@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import banyan
 import pytest
 
 from tests.cluster.command import Here
@@ -33,11 +34,11 @@ def test_other_commands_refuse_them_too(command: str, tmp_path: Path, here: Here
     assert err == f"banyan: error: {path}: legal_moves: gave move 1 twice at ply 0\n"
 
 
-def late(folder: Path) -> str:
+def late(folder: Path, fault: str = "raise ValueError('late')") -> str:
     """A game that goes wrong only after its trial: in positions that the search alone makes."""
     text = NIM.replace(
         "        self.stones -= move\n",
-        "        Heap.plays += 1\n        if Heap.plays > 500:\n            raise ValueError('late')\n"
+        f"        Heap.plays += 1\n        if Heap.plays > 500:\n            {fault}\n"
         "        self.stones -= move\n",
     ).replace("class Heap:\n", "class Heap:\n    plays = 0\n")
     (folder / "late.py").write_text(f"{text}\n# Loaded anew: {folder}\n")
@@ -45,10 +46,19 @@ def late(folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_rule_that_raises_late_is_one_line(tmp_path: Path, here: Here) -> None:
-    err = here.refusal("search", late(tmp_path), *INLINE)
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("raise ValueError('late')", "ValueError: late"), ("exit('gone')", "SystemExit: gone")],
+)
+def test_a_rule_that_raises_late_is_one_line(fault: str, said: str, tmp_path: Path, here: Here) -> None:
+    err = here.refusal("search", late(tmp_path, fault), *INLINE)
     assert err.startswith("banyan: error: late.py: ")
-    assert "raised ValueError: late (line 15)" in err
+    assert f"raised {said} (line 15)" in err
+
+
+def test_a_search_in_python_whose_game_exits_raises_an_exception(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="gone"):
+        banyan.search(late(tmp_path, "exit('gone')"), simulations=2000, executor="inline")
 
 
 @pytest.mark.slow
