@@ -73,7 +73,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_134},
     {"search": 136},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 590},
+    {"cluster.system": 592},
     {"cluster.runtime": 1_186, "cluster.drawing": 513},
     {"cluster.ray_backend": 1_384, "cluster.checkpoint": 274, "cluster.observe": 520, "cluster.report": 266},
     {"cluster.executors": 427},
@@ -82,7 +82,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.matches": 931, "cluster.client": 366},
     {"cluster.planning": 413, "cluster.play": 613},
     {"cluster.lab": 4_936},
-    {"cluster.service": 4_380},
+    {"cluster.service": 4_381},
     {"cluster.commands": 1_423},
     {"cluster.cli": 110},
     {"cluster.banyan": 95, "cluster": 15},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_436, "all tests": 24_564, "lines of the page": 4_964, "words of READMEs": 10_133}
+OTHERS = {"product": 38_439, "all tests": 24_564, "lines of the page": 4_964, "words of READMEs": 10_133}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

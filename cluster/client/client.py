@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import httpx
 
-from cluster.service.api.tokens import LOOPBACK
+from cluster.system.processes import LOOPBACK
 from games.errors import InvalidInput
 
 TIMEOUT_S = 30.0

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine that no other machine can reach."""
 RANK_S = 60.0
 """Seconds for which a process retries to set its priority in the background; many may start at once."""
 _PROC = Path("/proc")

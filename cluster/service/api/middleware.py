@@ -17,10 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cluster.service.api.connections import address_of
 from cluster.service.api.page_routes import is_page
-from cluster.service.api.tokens import LOOPBACK, Tokens
+from cluster.service.api.tokens import Tokens
 from cluster.service.errors import Problem, of_input, shown
 from cluster.service.limits import Limits, of_one
 from cluster.service.service_figures import OTHER, ServiceFigures
+from cluster.system.processes import LOOPBACK
 from games.errors import InvalidInput
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})

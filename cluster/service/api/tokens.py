@@ -8,13 +8,13 @@ import os
 import re
 from pathlib import Path
 
+from cluster.system.processes import LOOPBACK
 from games.errors import InvalidInput
 from games.user_games import read_text
 
 VARIABLE = "BANYAN_TOKEN"
 _FORM = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")
 """Accepted form of a token: safe in a header, and long enough not to be guessed."""
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Tokens:
