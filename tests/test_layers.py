@@ -23,7 +23,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
     {"games.errors": 72, "games.jit": 108, "games.rules": 77},
     {"games.bits": 41, "games.board": 206, "games.rng": 46, "games.spec": 136},
-    {"games.compile": 376},
+    {"games.compile": 385},
     {"games.game": 271, "games.python_positions": 138},
     {
         "games.explicit_tree": 170,
@@ -47,7 +47,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.samegame": 360,
         "games.thud": 611,
         "games.twenty48": 348,
-        "games.gym": 1_958,
+        "games.gym": 1_966,
         "games.openspiel": 220,
     },
     {"games.analysis": 434, "games.contract": 630},
@@ -75,7 +75,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
     {"cluster.system": 592},
     {"cluster.runtime": 1_186, "cluster.drawing": 513},
-    {"cluster.ray_backend": 1_384, "cluster.checkpoint": 274, "cluster.observe": 520, "cluster.report": 266},
+    {"cluster.ray_backend": 1_384, "cluster.checkpoint": 274, "cluster.observe": 519, "cluster.report": 266},
     {"cluster.executors": 427},
     {"cluster.front_door": 464},
     {"cluster.launch": 214},
@@ -89,13 +89,13 @@ FLOORS: tuple[dict[str, int], ...] = (
 )
 TESTS = {
     "tests": 404,
-    "tests.games": 5_355,
+    "tests.games": 5_357,
     "tests.search": 4_980,
     "tests.cluster": 12_193,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_439, "all tests": 24_564, "lines of the page": 4_964, "words of READMEs": 10_133}
+OTHERS = {"product": 38_455, "all tests": 24_566, "lines of the page": 4_964, "words of READMEs": 10_133}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -264,8 +264,7 @@ def advice(session: Session) -> list[str]:
     each_s = counters.job_durations.sum_s / max(1, counters.simulations - session.simulations_before)
     if each_s < SLOW_S or session.executor.num_workers >= MANY_WORKERS:
         return []
-    leaf = "--strategy leaf " * (session.search.request.strategy != "leaf")
-    how = f"{leaf}--executor ray --workers {MANY_WORKERS} runs {MANY_WORKERS} at a time"
+    how = f"--strategy leaf --executor ray --workers {MANY_WORKERS} runs {MANY_WORKERS} at a time"
     return [f"a simulation takes about {1000 * each_s:.0f} ms: {how}, on fewer cores too if it waits"]
 
 

@@ -24,6 +24,7 @@ from numba.core import event
 NOTES = "BANYAN_NOTES"
 """The environment variable with the folder of the notes."""
 SAID_AFTER_S, SAID_AGAIN_S, QUIET_S, TICK_S = 1.0, 5.0, 1.0, 0.25
+LONGER_S = 5.0
 USUALLY = "usually 5 to 20 s of a core, once on this machine"
 _OF_GAME = re.compile(r".*\.(?:inner_)?(\w+)_[0-9a-f]{16}")
 _local = threading.local()
@@ -45,6 +46,18 @@ def keeping_notes(enabled: bool) -> Iterator[None]:
         finally:
             WATCH.prints = before
             os.environ.pop(NOTES, None)
+
+
+@contextmanager
+def said_if_longer(text: str) -> Iterator[None]:
+    """Say what this process does if the block takes longer than LONGER_S."""
+    timer = threading.Timer(LONGER_S, lambda: WATCH.prints and WATCH.say(text))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def note(text: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from games.compile.watch import said_if_longer
 from games.errors import PASSING, BrokenGame, InvalidInput, counted, foreign
 from games.game import Board, State
 from games.gym.environment import (
@@ -31,7 +32,7 @@ from games.gym.environment import (
     text_of,
 )
 from games.gym.generators import Use
-from games.gym.hidden import MOST_NUMBERS, leaves, number_of
+from games.gym.hidden import LINES, MOST_NUMBERS, leaves, number_of
 from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
@@ -65,6 +66,7 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     mask = options.text("mask", "auto", re.compile(r"\w+"), "auto, none, or the name of a method")
     unseen = options.text("unseen", "none", re.compile(r"\w+"), "none, or the name of a method")
     model = options.choice("model", "auto", ("auto", "table", "environment"))
+    lines = options.whole("examine", LINES, 1, LINES)
     options.close()
     if unseen != "none" and chance == "no":
         raise InvalidInput("game option chance", chance, "auto or yes with unseen, whose method draws")
@@ -94,9 +96,10 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     if model == "table":
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)
-    searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
-    trial = Trial(make, actions, named.environment, method)
-    found = foreign(trial.examine, state, chance, clairvoyant == "yes", searches)
+    trial = Trial(make, actions, named.environment, None if unseen == "none" else unseen)
+    searched = lines if tried or "auto" in (state, chance) else 0
+    with said_if_longer(f"examining what {named.environment} hides, longer with examine={LINES} than with 1"):
+        found = foreign(trial.examine, state, chance, clairvoyant == "yes", searched)
     game = GymGame(found, actions, named.environment, discount or 1.0, most, loop)
     game.options = {
         "discount": str(game.discount),
@@ -110,6 +113,8 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     }
     if unseen != "none":
         game.options["unseen"] = unseen
+    if lines != LINES:
+        game.options["examine"] = lines
     game.source_text = source
     return game
 

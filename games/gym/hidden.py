@@ -194,9 +194,10 @@ Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
 class Hidden(Player):
     """The search in one environment."""
 
-    def __init__(self, states: States, actions: Actions, spec: str, is_slow: bool) -> None:
+    def __init__(self, states: States, actions: Actions, spec: str, is_slow: bool, lines: int) -> None:
+        """``lines``: how many of LINES are played."""
         super().__init__(actions, spec)
-        self.states, self._slow = states, SLOW if is_slow else 1
+        self.states, self._slow, self._lines = states, SLOW if is_slow else 1, lines
         self._turn = Turn()
         """That of the last change."""
         self._is_quiet = True
@@ -217,7 +218,7 @@ class Hidden(Player):
             starts.setdefault(self.reset(self.states, number).seen, []).append(number)
         # Those that begin like many others first.
         alike = sorted(starts.values(), key=len, reverse=True)
-        lines = [(number, same) for same in alike for number in same][:LINES]
+        lines = [(number, same) for same in alike for number in same][: self._lines]
         for count, (number, same) in enumerate(lines):
             if count == QUIET and self._is_quiet and self.failure is None:
                 self.examined += POINTS * (len(lines) - QUIET)

@@ -28,7 +28,9 @@ def contents(env: Any) -> dict[str, list[bytes]]:
         for name, value in [*vars(holder).items()]:
             if not name.startswith(("__", "_abc_")):
                 written = BytesIO()
-                _Writer(written).dump(getattr(value, "__func__", value))
+                # What was written up to an error, such as of a structure that is too deep, is compared.
+                with suppress(Exception):
+                    _Writer(written).dump(getattr(value, "__func__", value))
                 found.setdefault(f"{name} of {place}", []).append(written.getvalue())
     return found
 
@@ -47,5 +49,7 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         with suppress(Exception):
-            return value.__reduce_ex__(4)
+            found = value.__reduce_ex__(4)
+            # The text is a name by which it should be found, and often is not.
+            return found if isinstance(found, tuple) else (str, (found,))
         return list, ()

@@ -58,14 +58,14 @@ class Trial(Player):
         self._reference = States(make, actions)
         self._reference.unseen = unseen
 
-    def examine(self, state: str, chance: str, clairvoyant: bool, searches: bool) -> Found:
+    def examine(self, state: str, chance: str, clairvoyant: bool, lines: int) -> Found:
         """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
 
-        ``searches``: whether to look for what is hidden. Raises InvalidInput (field ``game``) for an
-        environment that cannot be planned on.
+        ``lines``: in how many of LINES to look for what is hidden, 0 for none. Raises InvalidInput (field
+        ``game``) for an environment that cannot be planned on.
         """
         try:
-            elsewhere = self._changes_elsewhere() if searches else []
+            elsewhere = self._changes_elsewhere() if lines else []
             if elsewhere and not clairvoyant:
                 accepted = (
                     "an environment that keeps its state in self, of which copies have their own; resets or "
@@ -77,9 +77,9 @@ class Trial(Player):
                 self._look_at_method(episodes, self._unseen)
             states = self._first_right(state, episodes)
             hidden = None
-            if searches:
+            if lines:
                 is_slow = emulator_of(self._reference.env) is not None
-                hidden = Hidden(states, self.actions, self.spec, is_slow)
+                hidden = Hidden(states, self.actions, self.spec, is_slow, lines)
                 hidden.search()
             knows = bool(elsewhere) or (clairvoyant if hidden is None else hidden.hides)
             found = self._with_chance(states, episodes, chance, knows, hidden)

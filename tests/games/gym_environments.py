@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import lru_cache, reduce
 from random import randrange
 from random import seed as set_seed
 from typing import Any
@@ -14,6 +15,9 @@ from gymnasium import Env, spaces
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.utils import EzPickle
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformReward
+
+# What lies in a module beside its environments, and cannot be written as it is.
+UNNAMED, DEEP = lru_cache(lambda: 0), reduce(lambda inner, _: [inner], range(9999), [])
 
 
 class Walk(Env):

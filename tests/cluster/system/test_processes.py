@@ -24,7 +24,7 @@ os.nice(7)
 give_way()
 for thread in threading.enumerate():
     if thread is not threading.main_thread():
-        thread.join(PATIENCE_S)
+        thread.join(30)
 print(os.getsid(0) == os.getpid() == os.getpgrp(), Path("/proc/self/autogroup").read_text().split()[-1])
 """
 grouped = pytest.mark.skipif(not GROUP.exists(), reason="this kernel does not group processes by session")
