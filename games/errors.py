@@ -112,5 +112,6 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     """For the end of what is accepted: `` (did you mean gomoku?)``, the one or two names that are most like a
     word, or an empty string."""
     # Longer words are like no name, and would take long.
-    close = get_close_matches(word[:100], sorted(names), 2, LIKE)
+    word, known = word[:100], sorted(names)
+    close = get_close_matches(word, known, 2) or get_close_matches(word, known, 1, LIKE)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
-    {"games.errors": 72, "games.jit": 108, "games.rules": 77},
+    {"games.errors": 73, "games.jit": 108, "games.rules": 77},
     {"games.bits": 41, "games.board": 206, "games.rng": 46, "games.spec": 136},
     {"games.compile": 385},
     {"games.game": 271, "games.python_positions": 138},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_455, "all tests": 24_566, "lines of the page": 4_964, "words of READMEs": 10_561}
+OTHERS = {"product": 38_456, "all tests": 24_566, "lines of the page": 4_964, "words of READMEs": 10_561}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

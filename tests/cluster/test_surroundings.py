@@ -201,7 +201,7 @@ MANY, INLINE = ("--simulations", "100000"), ("--executor", "inline")
 @pytest.mark.parametrize(
     ("arguments", "number"),
     [
-        (("plan", "gym:GAME:Env", *MANY, "--episodes", "1", *INLINE), signal.SIGINT),
+        (("plan", "gym:GAME:Env:clairvoyant=yes", *MANY, "--episodes", "1", *INLINE), signal.SIGINT),
         (("match", "GAME", "uct:simulations=100000", "random", "--games", "2", *INLINE), signal.SIGTERM),
         (("search", "GAME", *MANY, "--exploration-scale", "spread", *INLINE), signal.SIGINT),
         (("strength", "GAME", *MANY, *INLINE), signal.SIGTERM),

@@ -350,6 +350,6 @@ def test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster() -> None:
     assert seen["ready_s"] < seen["first_job_s"] < seen["left_s"]
     # To the machine that joined with their trees, and then from the one that left without.
     moved = seen["lanes_moved"]
-    assert moved == sorted(moved, reverse=True)
+    assert moved[0] == "with its tree" and "again" in moved
     assert 1 <= moved.count("with its tree") <= 4
     assert 1 <= moved.count("again") <= 4
