@@ -91,11 +91,11 @@ TESTS = {
     "tests": 404,
     "tests.games": 5_357,
     "tests.search": 4_980,
-    "tests.cluster": 12_193,
+    "tests.cluster": 12_194,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_456, "all tests": 24_566, "lines of the page": 4_964, "words of READMEs": 10_561}
+OTHERS = {"product": 38_456, "all tests": 24_567, "lines of the page": 4_964, "words of READMEs": 10_561}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
