@@ -67,11 +67,17 @@ def foreign(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
     try:
         return function(*arguments, **options)
     except BaseException as error:
-        if isinstance(error, (Exception, *PASSING)):
-            raise
-        # By the same name, with the same text.
-        kind = type(type(error).__name__, (RuntimeError,), {})
-        raise kind(*error.args).with_traceback(error.__traceback__) from error
+        raise as_exception(error)  # noqa: B904 - it has its cause
+
+
+def as_exception(error: BaseException) -> BaseException:
+    """What foreign code has raised, if it is an Exception or one of PASSING, or a RuntimeError with its name
+    and text."""
+    if isinstance(error, (Exception, *PASSING)):
+        return error
+    made = type(type(error).__name__, (RuntimeError,), {})(*error.args).with_traceback(error.__traceback__)
+    made.__cause__ = error
+    return made
 
 
 def said(error: BaseException) -> str:

@@ -199,11 +199,14 @@ class Command(TyperCommand):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        # It takes a second to import, which is too long for --help.
-        from games.errors import foreign
-
         with results_alone():
-            return foreign(super().invoke, ctx)
+            try:
+                return super().invoke(ctx)
+            except BaseException as error:
+                # It takes a second to import, which is too long for a command that needs no game.
+                from games.errors import as_exception
+
+                raise as_exception(error)  # noqa: B904 - it has its cause
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = "--help-all" in args

@@ -34,7 +34,13 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Exit status, standard output and standard error."""
     with start(*arguments, **environment) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
-        return process.returncode, out, err
+        return process.returncode, out, without_compilations(err)
+
+
+def without_compilations(err: str) -> str:
+    """Standard error without the lines that say that kernels are compiled, which depend on the machine's speed
+    and on what has run before."""
+    return re.sub(r"^banyan: compiling .*\n", "", err, flags=re.MULTILINE)
 
 
 def interrupted(
@@ -50,8 +56,7 @@ def interrupted(
 
 
 class Here:
-    """The command in this process: without the time that a process takes to start, and without what depends
-    on the tests before, the line that says that kernels are compiled."""
+    """The command in this process: without the time that a process takes to start."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -60,8 +65,7 @@ class Here:
         """Exit status, standard output and standard error."""
         status = run(arguments)
         captured = self._capsys.readouterr()
-        errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
-        return status, captured.out, errors
+        return status, captured.out, without_compilations(captured.err)
 
     def text(self, *arguments: str) -> str:
         """What the command prints, which has nothing to complain of."""

@@ -228,7 +228,7 @@ def test_a_budget_in_seconds_is_kept() -> None:
     choice = player.choose(seen_in(game, state), 1)
     took = time.thread_time() - began
     assert took < (0.1 + 0.02 if JIT else 3.0)
-    assert took > 0.09 and choice.nodes > (10_000 if JIT else 10)
+    assert took > 0.09 and choice.nodes > (1000 if JIT else 10)
 
 
 def test_the_printed_table_does_not_see_that_a_five_wins() -> None:

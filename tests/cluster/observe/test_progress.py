@@ -216,3 +216,21 @@ def test_while_a_server_has_no_worker_lines_say_so() -> None:
     first, second = out.getvalue().splitlines()
     assert first.startswith("banyan: 1.5 s, no worker of the server is ready")
     assert second.startswith("banyan: 2.6 s, 9 simulations")
+
+
+@pytest.mark.parametrize(("each_s", "strategy", "workers", "said"), [
+    (0.05, "tree", 2, "takes about 50 ms: --strategy leaf --executor ray --workers 16 runs 16 at a time"),
+    (0.05, "leaf", 16, ""),
+    (0.001, "tree", 2, ""),
+])  # fmt: skip
+def test_simulations_that_take_long_are_told_with_the_options_that_run_many_at_a_time(
+    each_s: float, strategy: str, workers: int, said: str
+) -> None:
+    request = SearchRequest(game="tictactoe", strategy=strategy, simulations=20)
+    session = session_on(InlineExecutor(), request)
+    session.simulations_before, session.coordinator.counters.simulations = 80, 100
+    session.coordinator.counters.job_durations.observe(20 * each_s)
+    session.executor = cast("Executor", SimpleNamespace(num_workers=workers))
+    lines = observed.advice(session)
+    assert len(lines) == bool(said)
+    assert said in "".join(lines)
