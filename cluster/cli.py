@@ -100,8 +100,7 @@ def main() -> None:
     # Figures go to files; the backend of a notebook is seldom installed where commands run.
     os.environ["MPLBACKEND"] = "agg"
     interruption = Interruption()
-    interruption.install()
-    status = run(sys.argv[1:])
+    status = run(sys.argv[1:], interruption.install)
     interruption.uninstall()
     try:
         sys.stdout.flush()
@@ -110,9 +109,10 @@ def main() -> None:
     sys.exit(status)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command; returns its exit status."""
+def run(arguments: Sequence[str], prepare: Callable[[], None] = lambda: None) -> int:
+    """Prepare and run one command; returns its exit status."""
     try:
+        prepare()
         status = app(list(arguments), prog_name="banyan", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -189,6 +189,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
         return _one_line(str(error)), FAILED
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED
+    if isinstance(error, BlockingIOError) or "start new thread" in str(error):
+        return "the system starts no more threads or processes here: ulimit -u says how many it allows", FAILED
     if isinstance(error, MemoryError):
         what = f": {error}" if str(error) else ""
         return _one_line(f"there is not enough memory{what}; a smaller --memory may do"), FAILED

@@ -20,9 +20,12 @@ settings.load_profile("banyan")
 # there are 700 takes a tenth of its time.
 gc.set_threshold(100_000, 20, 20)
 
-# In the background of a shell Ctrl-C is ignored, and tests send it to themselves and to what they start.
+# In the background of a shell Ctrl-C is ignored, and under nohup the end of the terminal; tests send both to
+# themselves and to what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Workers import what tests give them to run; they look for nothing in the current folder.
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])

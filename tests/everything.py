@@ -2,8 +2,9 @@
 
 Two or three pytests run side by side. Tests of the cluster mostly wait, for Ray to start or for a lost worker
 to be noticed, so pytest-xdist gives their files to several processes. Tests of games and of search compute in
-the time that those leave, at a lower priority, and run a second time as plain Python, where an index out of
-bounds raises; with --quick only as plain Python, which saves compiling their kernels.
+the time that those leave, at a lower priority, in two processes, because compiling kernels takes longest, and
+run a second time as plain Python, where an index out of bounds raises; with --quick only as plain Python,
+which saves compiling their kernels.
 
 What failed is run once more when all have ended: beside other tests, on two cores, a wait may be too long for
 its limit. A test that fails alone as well has failed; the names of the others are printed as flaky.
@@ -29,7 +30,7 @@ KERNELS = ("tests/games", "tests/search")
 TWICE_ALIKE = "tests/games/test_gym.py"
 """Steps environments, which are plain Python in either run."""
 OTHERS = ("tests", "--ignore=tests/games", "--ignore=tests/search")
-SIDE_BY_SIDE = ("-n", "5", "--dist", "loadfile")
+SIDE_BY_SIDE = ("--dist", "loadfile", "-n")
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
@@ -123,9 +124,9 @@ def main(quick: bool) -> int:
         start(*KERNELS, *alike, niceness=BACKGROUND, **UNCOMPILED)
         common = ("tictactoe",) if quick else ("tictactoe", "gomoku:size=9")
         subprocess.run([sys.executable, "-c", COMMON, *common], check=False)
-        start(*OTHERS, *SIDE_BY_SIDE, **RANK)
+        start(*OTHERS, *SIDE_BY_SIDE, "5", **RANK)
         if not quick:
-            start(*KERNELS, niceness=BACKGROUND)
+            start(*KERNELS, *SIDE_BY_SIDE, "2", niceness=BACKGROUND)
         # The first to print is that whose output is not kept.
         failed = [run for run in (*runs[1:], runs[0]) if not run.passed()]
         still = [run for run in failed if not run.passes_again()]

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
-    {"games.errors": 73, "games.jit": 108, "games.rules": 77},
+    {"games.errors": 77, "games.jit": 108, "games.rules": 77},
     {"games.bits": 41, "games.board": 206, "games.rng": 46, "games.spec": 136},
     {"games.compile": 385},
     {"games.game": 271, "games.python_positions": 138},
@@ -82,20 +82,20 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.matches": 931, "cluster.client": 366},
     {"cluster.planning": 413, "cluster.play": 613},
     {"cluster.lab": 4_936},
-    {"cluster.service": 4_381},
-    {"cluster.commands": 1_423},
-    {"cluster.cli": 110},
+    {"cluster.service": 4_380},
+    {"cluster.commands": 1_425},
+    {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 15},
 )
 TESTS = {
-    "tests": 404,
+    "tests": 406,
     "tests.games": 5_357,
     "tests.search": 4_980,
-    "tests.cluster": 12_194,
+    "tests.cluster": 12_220,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_456, "all tests": 24_567, "lines of the page": 4_964, "words of READMEs": 10_561}
+OTHERS = {"product": 38_463, "all tests": 24_595, "lines of the page": 4_964, "words of READMEs": 10_561}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

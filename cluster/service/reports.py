@@ -51,6 +51,7 @@ from cluster.service.pool import Run
 from cluster.service.records import RUNNING
 from cluster.service.request_models import SpeedupBody
 from cluster.service.searches import Searches
+from cluster.system.files import replace_text
 from cluster.system.processes import descendants
 from cluster.system.terminal import span
 from games.errors import InvalidInput, counted, in_words
@@ -398,10 +399,7 @@ class SpeedupRun(Runner):
             with suppress(OSError):
                 (old / path.name).unlink()
                 old.rmdir()
-        # Renamed when it is whole, because others may read the folder.
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(rows_json(rows), indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        replace_text(path, json.dumps(rows_json(rows), indent=2) + "\n")
         return name
 
 
