@@ -75,9 +75,9 @@ def as_exception(error: BaseException) -> BaseException:
     and text."""
     if isinstance(error, (Exception, *PASSING)):
         return error
-    made = type(type(error).__name__, (RuntimeError,), {})(*error.args).with_traceback(error.__traceback__)
+    made: BaseException = type(type(error).__name__, (RuntimeError,), {})(*error.args)
     made.__cause__ = error
-    return made
+    return made.with_traceback(error.__traceback__)
 
 
 def said(error: BaseException) -> str:

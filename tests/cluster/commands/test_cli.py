@@ -53,6 +53,14 @@ def test_too_little_memory_is_one_line_that_names_the_option(reason: str) -> Non
     assert explain(MemoryError(reason[2:])) == (line, 1)
 
 
+@pytest.mark.parametrize(
+    "error", [RuntimeError("can't start new thread"), BlockingIOError(11, "unavailable")]
+)
+def test_a_limit_of_threads_and_processes_is_one_line_that_names_it(error: Exception) -> None:
+    line, status = explain(error)
+    assert status == 1 and "ulimit -u" in line and "bug" not in line
+
+
 def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:
     status, out, err = banyan("search", "gomoku", "--moves", "z99", "--json")
     assert (status, out) == (2, "")
