@@ -91,11 +91,11 @@ TESTS = {
     "tests": 406,
     "tests.games": 5_357,
     "tests.search": 4_980,
-    "tests.cluster": 12_223,
+    "tests.cluster": 12_224,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_463, "all tests": 24_598, "lines of the page": 4_964, "words of READMEs": 10_561}
+OTHERS = {"product": 38_463, "all tests": 24_599, "lines of the page": 4_964, "words of READMEs": 10_576}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
