@@ -189,11 +189,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
         return _one_line(str(error)), FAILED
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED
-    if isinstance(error, BlockingIOError) or "start new thread" in str(error):
-        return (
-            "the system starts no more threads or processes here: ulimit -u says how many it allows",
-            FAILED,
-        )
+    if isinstance(error, BlockingIOError) or str(error) == "can't start new thread":
+        return "no more threads or processes can be started here: ulimit -u tells how many may run", FAILED
     if isinstance(error, MemoryError):
         what = f": {error}" if str(error) else ""
         return _one_line(f"there is not enough memory{what}; a smaller --memory may do"), FAILED

@@ -203,7 +203,7 @@ class Command(TyperCommand):
             try:
                 return super().invoke(ctx)
             except BaseException as error:
-                # It takes a second to import, which is too long for a command that needs no game.
+                # Imported after a failure only: it takes a second, and some commands need no game.
                 from games.errors import as_exception
 
                 raise as_exception(error)  # noqa: B904 - it has its cause

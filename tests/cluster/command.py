@@ -40,7 +40,8 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
 def without_compilations(err: str) -> str:
     """Standard error without the lines that say that kernels are compiled.
 
-    They depend on the machine's speed, and on what has run before."""
+    They depend on the machine's speed, and on what has run before.
+    """
     return re.sub(r"^banyan: compiling .*\n", "", err, flags=re.MULTILINE)
 
 
