@@ -83,7 +83,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.planning": 413, "cluster.play": 613},
     {"cluster.lab": 4_936},
     {"cluster.service": 4_380},
-    {"cluster.commands": 1_425},
+    {"cluster.commands": 1_427},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 15},
 )
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 406,
     "tests.games": 5_357,
     "tests.search": 4_980,
-    "tests.cluster": 12_224,
+    "tests.cluster": 12_232,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_463, "all tests": 24_599, "lines of the page": 4_964, "words of READMEs": 10_576}
+OTHERS = {"product": 38_465, "all tests": 24_607, "lines of the page": 4_964, "words of READMEs": 10_593}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -154,10 +154,13 @@ def predict(
     length += ", and the searches that are run here" if plan.measured else ""
     report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)
-    _show(found, output)
-    if out is not None:
-        for path in write_prediction(found, out, drawn):
-            report(f"wrote {path}")
+    try:
+        _show(found, output)
+    finally:
+        # Also when the reader of the table, such as `head`, has seen enough.
+        if out is not None:
+            for path in write_prediction(found, out, drawn):
+                report(f"wrote {path}")
 
 
 def _show(found: Prediction, output: ResultOptions) -> None:

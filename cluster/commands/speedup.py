@@ -125,12 +125,15 @@ def speedup(
         report(f"starting {counted(max(counts), 'worker')}")
         runner = OwnWorkers(max(counts), measurement.executor, measurement.address, watch)
         rows = measure_speedup(request, names, counts, runner, measurement.repeats, seconds, report, so_far)
-        _show(rows, output)
-        if out is not None:
-            from cluster.lab.throughput.speedup_report import write_rows
+        try:
+            _show(rows, output)
+        finally:
+            # Also when the reader of the table, such as `head`, has seen enough.
+            if out is not None:
+                from cluster.lab.throughput.speedup_report import write_rows
 
-            for path in write_rows(rows, out, drawn):
-                report(f"wrote {path}")
+                for path in write_rows(rows, out, drawn):
+                    report(f"wrote {path}")
         suggest_best(game, measurement.preset, output.json)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")

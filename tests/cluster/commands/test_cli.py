@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,6 +246,15 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 0
+
+
+def test_a_reader_that_has_seen_enough_loses_no_file(tmp_path: Path) -> None:
+    measured = ("speedup", "tictactoe", "--executor", "threads", "--workers", "1", "--simulations", "2000")
+    with start(*measured, "--repeats", "1", "--strategies", "root", "--out", str(tmp_path)) as process:
+        process.stdout.close()
+        process.stderr.read()
+    assert process.returncode == 0
+    assert {each.name for each in tmp_path.iterdir()} == {"speedup.json", "speedup.csv", "speedup.png"}
 
 
 def test_versions_are_one_line() -> None:
