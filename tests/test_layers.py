@@ -73,7 +73,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_134},
     {"search": 136},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 592},
+    {"cluster.system": 595},
     {"cluster.runtime": 1_186, "cluster.drawing": 513},
     {"cluster.ray_backend": 1_384, "cluster.checkpoint": 274, "cluster.observe": 519, "cluster.report": 266},
     {"cluster.executors": 427},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_465, "all tests": 24_607, "lines of the page": 4_964, "words of READMEs": 10_593}
+OTHERS = {"product": 38_468, "all tests": 24_607, "lines of the page": 4_964, "words of READMEs": 10_593}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -209,11 +209,16 @@ def in_minutes(seconds: float) -> str:
 def _console(colour: bool | None, *, stderr: bool) -> Console:
     from rich.console import Console
 
+    class Shown(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process by SystemExit, which is taken for an error of a game's.
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else results()
     # Rich looks at files 0 to 2, of which none need be the terminal that results go to.
     sized = not stderr and isinstance(stream, io.TextIOWrapper) and "COLUMNS" not in os.environ
     own = os.get_terminal_size(stream.fileno()).columns or None if sized and stream.isatty() else None
-    return Console(
+    return Shown(
         file=None if stderr else stream,
         stderr=stderr,
         highlight=False,
