@@ -305,7 +305,7 @@ class Coordinator:
             position=search.request.position,
             to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
             strategy=search.request.strategy,
-            lanes=search.request.lanes,
+            lanes=search.plan.lanes,
             seed=search.request.seed,
             workers=self.workers,
             executor=executor or self.executor,

@@ -50,6 +50,8 @@ class Context:
     """Strategy tree: upper bound of the rows (nodes) of a job's increments."""
     evaluator_source: str | None = None
     """The text of the evaluator's file, if the request names one."""
+    lanes: int = 1
+    """`SearchPlan.lanes`."""
 
     @property
     def features(self) -> Features:

@@ -23,6 +23,8 @@ LONGEST_JOB_S = 3.0
 """Greatest length of a job: a tenth of the time after which a worker counts as hung."""
 SHORTEST_JOB_S = 0.001
 """Least length of a job under a budget in seconds: a shorter one is mostly overhead."""
+THREADS_PAY_S = 0.2
+"""Shortest expected work of a search, in seconds of one core, that is divided over threads."""
 ENDLESS_S = 10.0
 """Planning horizon of a search without a budget."""
 ENDLESS_JOB_S = 0.05

@@ -165,6 +165,7 @@ def open_view(
         snapshot_rows=plan.snapshot_rows,
         increment_rows=plan.increment_rows,
         evaluator_source=evaluator,
+        lanes=plan.lanes,
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))

@@ -44,6 +44,7 @@ MAX_EXPLORATION = 1000.0
 
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
+DEFAULT_LANES = 16
 MAX_LANES = 65_536
 MAX_BATCH = 65_536
 MAX_PLIES = 2**31 - 1
@@ -208,12 +209,13 @@ class SearchRequest:
         key="policy",
     )
 
-    lanes: int = _parallel(
-        16,
+    lanes: int | None = _parallel(
+        None,
         help="Logical streams into which the search is divided, independent of the number of workers; use at "
         "least one per worker.",
         bounds=(1, MAX_LANES),
         unit="lanes",
+        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core",
     )
     rounds: int | None = _parallel(
         None,
@@ -330,13 +332,18 @@ class SearchRequest:
     def wide(self) -> bool:
         """Whether visits are counted in 64 bits; then a node takes 4 bytes more."""
         if self.seconds is not None:
-            return self.seconds * self.lanes >= WIDE_LANE_SECONDS
+            return self.seconds * self.most_lanes >= WIDE_LANE_SECONDS
         return (self.simulations or 0) > NARROW_SIMULATIONS
 
     @property
     def most_simulations(self) -> int:
         """The largest number of simulations at any budget: visit counts are limited."""
         return MAX_SIMULATIONS if self.wide else NARROW_SIMULATIONS
+
+    @property
+    def most_lanes(self) -> int:
+        """The lanes, or the most that a search without them has."""
+        return self.lanes or DEFAULT_LANES
 
     @property
     def policies(self) -> tuple[str, str]:

@@ -398,23 +398,6 @@ def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool
     return True
 
 
-def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
-    """Name ``--lanes 1`` to a person at a terminal, where jobs are so short that dividing costs more."""
-    if json_output or not sys.stderr.isatty() or request.simulations is None or request.lanes == 1:
-        return
-    import games
-    from search.plan import MIN_ROUNDS, SHORTEST_JOB_S
-
-    rate = games.load(request.game).nominal_simulations_per_s
-    lane_s = request.simulations / request.lanes / rate
-    if request.evaluator is None and lane_s < MIN_ROUNDS * SHORTEST_JOB_S:
-        print(
-            f"{request.lanes} lanes have about {1000 * lane_s:.2g} ms of work each: with so few simulations, "
-            "--lanes 1 is quicker and plays no worse",
-            file=sys.stderr,
-        )
-
-
 def suggest_on_ray(request: SearchRequest) -> None:
     """Name another strategy where calls on Ray take far longer than jobs of this one."""
     import games

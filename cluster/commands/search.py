@@ -18,7 +18,6 @@ from cluster.commands.options import (
     option,
     suggest_best,
     suggest_on_ray,
-    suggest_one_lane,
     suggest_rival,
 )
 from cluster.system.terminal import Output
@@ -74,8 +73,7 @@ def search(
         threads = None
         if server is None and not on_ray:
             threads = 1 if placed.executor == "inline" else on_this_machine(placed.range)
-        if not suggest_rival(request, threads, output.json):
-            suggest_one_lane(request, output.json)
+        suggest_rival(request, threads, output.json)
         if on_ray:
             suggest_on_ray(request)
     return status

@@ -24,6 +24,7 @@ from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
 from games.errors import counted
 from search.job import Context
+from search.plan import THREADS_PAY_S
 from search.worker import why_one_at_a_time
 
 STARTS_S = 5.0
@@ -33,8 +34,6 @@ PAYS_S = 8.0
 time from the search."""
 CLOSE_S = 1.0
 """Longest wait, in seconds, for the end of workers that are still starting."""
-THREADS_PAY_S = 0.2
-"""Shortest expected work of a search, in seconds of one core, that is divided over threads."""
 LOOK_S = 0.3
 """Seconds that a search runs before its remaining time is estimated."""
 
@@ -189,7 +188,7 @@ class HandoverExecutor(Executor):
 def _pays_threads(context: Context) -> bool:
     """Whether a search lasts long enough for threads, and can use them."""
     request = context.request
-    if request.lanes == 1 or why_one_at_a_time(context) is not None:
+    if context.lanes == 1 or why_one_at_a_time(context) is not None:
         return False
     game = games.load(context.game, context.game_source, tried=False)
     least = math.inf if request.seconds is None else request.seconds

@@ -20,6 +20,7 @@ from games.errors import counted
 from games.game import FIRST, Board, Cell
 from search.request import SearchRequest
 from search.result import Answer, SearchResult
+from search.strategies import plan_search
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -182,11 +183,12 @@ def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
     from rich.text import Text
 
     answer, figures = sample.answer, sample.figures
+    lanes = plan_search(search.request, search.game).lanes
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
     grid.add_row("search", f"{search.game.spec}")
-    grid.add_row("", f"{search.request.strategy}, {counted(search.request.lanes, 'lane')}, {sample.place}")
+    grid.add_row("", f"{search.request.strategy}, {counted(lanes, 'lane')}, {sample.place}")
     rate = terminal.rate(figures.simulations_per_s)
     grid.add_row("simulations", f"{terminal.count(figures.simulations)}   {rate}")
     jobs = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"

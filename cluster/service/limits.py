@@ -43,7 +43,7 @@ class Limits:
             ("simulations", request.simulations, self.simulations),
             ("seconds", request.seconds, self.seconds),
             ("memory_mb", request.memory_mb, self.memory_mb),
-            ("lanes", request.lanes, self.lanes),
+            ("lanes", request.most_lanes, self.lanes),
         ):
             if value is not None and value > most:
                 raise InvalidInput(field, value, f"at most {most:,g} on this server".replace(",", " "))

@@ -21,7 +21,7 @@ from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_outlook, pack_tree, unpack_outlook, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
-from search.request import MAX_SIMULATIONS, SearchRequest
+from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
 from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of, tree_bytes
 from search.tree.merge import Statistics, merge, snapshot
@@ -154,14 +154,15 @@ class Strategy(ABC):
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
         """The plan of a search."""
         rate, budget = game.nominal_simulations_per_s, request.simulations
+        lanes = request.lanes or cls.default_lanes(request, rate)
         if budget is None:
             # The number of cores is not known.
-            lanes, rounds = request.lanes, request.rounds or MIN_ROUNDS
+            rounds = request.rounds or MIN_ROUNDS
             job_s = job_seconds(lanes) if request.seconds else ENDLESS_JOB_S * max(1.0, lanes / FEW_LANES)
         else:
             # With an evaluator the root is a job of its own.
             simulations = budget - (request.evaluator is not None)
-            lanes = min(request.lanes, simulations)
+            lanes = min(lanes, simulations)
             rounds = max(1, min(cls._fixed_rounds(request, rate, simulations, lanes), simulations // lanes))
             job_s = budget / (lanes * rounds) / rate
         return SearchPlan(
@@ -170,7 +171,7 @@ class Strategy(ABC):
             lanes=lanes,
             rounds=rounds,
             mean_job_s=job_s,
-            job_size=cls._job_size(request, rate, job_s),
+            job_size=cls._job_size(request, rate, lanes, job_s),
             root_first=request.seconds is None and request.evaluator is not None,
             expected_simulations=expected_simulations(request, rate),
         )
@@ -181,7 +182,12 @@ class Strategy(ABC):
         return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
 
     @classmethod
-    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
+    def default_lanes(cls, request: SearchRequest, rate: float) -> int:
+        """The lanes of a request that names none; ``rate`` is simulations/s of one core."""
+        return DEFAULT_LANES
+
+    @classmethod
+    def _job_size(cls, request: SearchRequest, rate: float, lanes: int, job_s: float) -> int:
         """`SearchPlan.job_size`."""
         return max(1, round(rate * job_s))
 

@@ -145,17 +145,17 @@ class LeafStrategy(InPlaceStrategy):
     @classmethod
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         if request.evaluator is None:
-            size = cls._job_size(request, rate, 0.0)
+            size = cls._job_size(request, rate, lanes, 0.0)
             return math.ceil(simulations / lanes / size)
         batch = _batch(request)
         rounds = math.ceil(simulations / lanes / (batch or BATCH))
         return rounds if batch else max(MIN_ROUNDS, rounds)
 
     @classmethod
-    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
+    def _job_size(cls, request: SearchRequest, rate: float, lanes: int, job_s: float) -> int:
         if request.evaluator is not None:
             return _batch(request) or BATCH
-        return most_leaves(request, rate) * (request.playouts_per_leaf or 1)
+        return most_leaves(request, rate, lanes) * (request.playouts_per_leaf or 1)
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
@@ -307,7 +307,7 @@ class LeafStrategy(InPlaceStrategy):
         return [self._job(index, leaves) for index, leaves in self._in_flight.items()]
 
 
-def most_leaves(request: SearchRequest, rate: float) -> int:
+def most_leaves(request: SearchRequest, rate: float, lanes: int) -> int:
     """The most leaves of a job; ``rate`` is simulations/s of one core."""
     if request.batch is not None:
         return request.batch
@@ -315,9 +315,9 @@ def most_leaves(request: SearchRequest, rate: float) -> int:
     slow = rate < SLOW_SIMULATIONS_PER_S
     multiple = IN_FLIGHT_IF_SLOW if slow else IN_FLIGHT
     in_flight = min(MOST_IN_FLIGHT, int(multiple * math.sqrt(expected_simulations(request, rate))))
-    leaves = in_flight // (request.lanes * playouts_per_leaf)
+    leaves = in_flight // (lanes * playouts_per_leaf)
     if slow:
-        leaves = min(leaves, int(rate * SLOW_JOB_S_OF_A_LANE * request.lanes / playouts_per_leaf))
+        leaves = min(leaves, int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf))
     return max(1, leaves)
 
 

@@ -167,8 +167,8 @@ class SubtreeStrategy(InPlaceStrategy):
         return math.ceil(simulations / max(rate * STRETCHES_S, lanes * LEAST_OF_A_STRETCH))
 
     @classmethod
-    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
-        return math.ceil(max(rate * STRETCHES_S / request.lanes, LEAST_OF_A_STRETCH))
+    def _job_size(cls, request: SearchRequest, rate: float, lanes: int, job_s: float) -> int:
+        return math.ceil(max(rate * STRETCHES_S / lanes, LEAST_OF_A_STRETCH))
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:

@@ -10,6 +10,7 @@ al. 2020), expected instead of observed (search/kernel/lazy_snapshot.py).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -37,7 +38,7 @@ from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshot, unpack_snapshot
-from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
+from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, THREADS_PAY_S, SearchPlan
 from search.request import MAX_SIMULATIONS, SUBTREE, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.tree.arena import Tree
@@ -55,6 +56,9 @@ RIVAL_LANES = 16
 """With more lanes `subtree` is slower: cluster/lab/records/throughput.md."""
 MOST_ROUNDS = 128
 """Most rounds, unless jobs would be too long."""
+UNDIVIDED_S = 1.0
+"""Less work than this, in seconds of one core, is not divided by default: to divide a short search costs
+several times its work."""
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
@@ -77,7 +81,7 @@ SNAPSHOT_ROW_BYTES = 512
 def has_portions(context: Context) -> bool:
     """Whether the lanes of a round grow different subtrees. False with hidden information, because a node
     there is an information set, not a position."""
-    return context.request.lanes > 1 and not context.hidden
+    return context.lanes > 1 and not context.hidden
 
 
 class Planner:
@@ -176,7 +180,7 @@ class TreeRunner(Runner):
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         work, root_state = self.work._replace(base=base), context.root_state.copy()
         self._forget()
-        params, lanes = params_of(context), context.request.lanes
+        params, lanes = params_of(context), context.lanes
         if job.portions is None:
             # The tree counts in int32: what a job anticipates in all must not run over.
             anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
@@ -205,8 +209,15 @@ class TreeStrategy(Strategy):
     def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
         if threads != 2:
             return None
-        lanes = f" --lanes {RIVAL_LANES}" if request.lanes > RIVAL_LANES else ""
+        lanes = f" --lanes {RIVAL_LANES}" if request.most_lanes > RIVAL_LANES else ""
         return SUBTREE, f"stronger in two threads of one machine: --strategy {SUBTREE}{lanes}"
+
+    @classmethod
+    def default_lanes(cls, request: SearchRequest, rate: float) -> int:
+        """One lane for a short search, unless the game may be far slower than it states."""
+        short = (request.simulations or math.inf) < UNDIVIDED_S * rate
+        short |= request.seconds is not None and request.seconds < THREADS_PAY_S
+        return 1 if short and rate > Game.nominal_simulations_per_s else super().default_lanes(request, rate)
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
@@ -228,7 +239,9 @@ class TreeStrategy(Strategy):
     @classmethod
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         least = cls._least_rounds(request, lanes, simulations / lanes / rate)
-        return request.rounds or max(least, super()._fixed_rounds(request, rate, simulations, lanes))
+        if request.rounds is not None or lanes == 1:
+            return least
+        return max(least, super()._fixed_rounds(request, rate, simulations, lanes))
 
     @classmethod
     def _least_rounds(cls, request: SearchRequest, lanes: int, lane_s: float) -> int:
@@ -239,9 +252,12 @@ class TreeStrategy(Strategy):
         """
         if request.rounds is not None:
             return request.rounds
+        if lanes == 1:
+            # It learns nothing from rounds.
+            return math.ceil(lane_s / UNDIVIDED_S)
         least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
         affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
-        return least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
+        return max(least, min(affordable, MOST_ROUNDS))
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:

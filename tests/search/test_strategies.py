@@ -186,15 +186,37 @@ def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
 
 
 @pytest.mark.parametrize(
+    ("game", "budget", "lanes"),
+    [
+        ("gomoku", {"simulations": 799_999}, 1),
+        ("gomoku", {"simulations": 800_000}, 16),
+        ("gomoku", {"seconds": 0.19}, 1),
+        ("gomoku", {"seconds": 0.2}, 16),
+        ("gomoku", {"stop_when_full": True}, 16),
+        ("gomoku", {"simulations": 100, "strategy": "root"}, 16),
+        ("gomoku", {"simulations": 100, "lanes": 4}, 4),
+        # Rules that may be far slower than they state: a lane could take hours.
+        ("chinese_checkers", {"simulations": 100}, 16),
+    ],
+)
+def test_a_short_search_is_not_divided(game: str, budget: dict[str, Any], lanes: int) -> None:
+    plan = plan_search(SearchRequest(game, **budget), games.load(game))
+    assert plan.lanes == lanes
+    if lanes == 1 and plan.is_fixed:
+        assert plan.jobs == 1
+
+
+@pytest.mark.parametrize(
     ("lanes", "lane_s", "rounds"),
     [
+        # One lane learns nothing from them; its jobs have a second.
+        (1, 0.01, 1),
         # One for each lane, within limits.
-        (1, 0.01, 32),
         (48, 0.01, 48),
         (64, 0.01, 64),
         (1024, 0.01, 64),
-        (1, 3.0, 32),
-        (1, 150.0, 1000),
+        (1, 3.0, 3),
+        (1, 150.0, 150),
         (16, 0.63, 32),
         (16, 1.55, 51),
         (16, 5.0, 128),

@@ -171,7 +171,9 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
         # A part of the search: with one worker, a search that waits takes the time of all its workers
         # together.
         part = round(CALIBRATION_S / costs.simulation_s)
-        request = replace(request, simulations=min(request.simulations or part, max(part, 2 * request.lanes)))
+        request = replace(
+            request, simulations=min(request.simulations or part, max(part, 2 * request.most_lanes))
+        )
     found = time_steps(request)
     crowding = costs.crowded_simulation_s / costs.simulation_s
     costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
@@ -221,7 +223,7 @@ def _crowding(request: SearchRequest, cores: int) -> float:
 def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs, **limits: int) -> Costs:
     """The costs of a round beyond its calls: publishing and fetching a snapshot."""
     ran = timed_run(request, executor, **limits)
-    rounds = ran.jobs // request.lanes
+    rounds = ran.jobs // request.most_lanes
     call_s = costs.turn_s + costs.send_s + costs.receive_s
     round_s = costs.plan_s + costs.round_s
     known_s = ran.jobs * (costs.make_s + costs.absorb_s) + rounds * round_s + ran.calls * call_s
@@ -237,7 +239,9 @@ def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
     with strategy root."""
     steps = time_steps(request)
     # A first search for warming up.
-    timed_run(replace(request, simulations=max(request.lanes, (request.simulations or 1) // 8)), executor)
+    timed_run(
+        replace(request, simulations=max(request.most_lanes, (request.simulations or 1) // 8)), executor
+    )
     ran = timed_run(request, executor)
     ping = timed_run(_PING, executor)
     crowd = timed_run(_CROWD, executor)

@@ -111,9 +111,9 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     """Run a whole prediction; ``report`` is called with lines of progress. Raises InvalidInput."""
     end_s = time.monotonic() + plan.seconds
     game = games.load(plan.request.game)
-    per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.lanes))
+    per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.most_lanes))
     simulations = plan.request.simulations or min(
-        MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
+        MAX_SIMULATIONS, round(plan.request.most_lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
     measured = max(plan.measured, default=1)

@@ -136,7 +136,7 @@ def _simulate(
     return Predicted(
         game=result.game,
         strategy=request.strategy,
-        lanes=request.lanes,
+        lanes=request.most_lanes,
         workers=workers,
         simulations=result.simulations,
         simulations_per_s=per_s,
@@ -191,7 +191,7 @@ def check(
         rows.append(
             Check(
                 strategy=request.strategy,
-                lanes=request.lanes,
+                lanes=request.most_lanes,
                 workers=n,
                 simulations=simulated.simulations,
                 measured_per_s=round(measured, 1),
@@ -247,9 +247,9 @@ def _leaves(request: SearchRequest) -> float:
 
 def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
     plan = plan_search(request, games.load(request.game))
-    lanes = min(2 * request.lanes, MAX_LANES)
+    lanes = min(2 * request.most_lanes, MAX_LANES)
     # The length of jobs is kept, so that only the lanes change.
-    more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
+    more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.most_lanes)
     changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
     if STRATEGY_CLASSES[request.strategy].by_rounds:
         rounds = max(2, plan.rounds // 4)

@@ -246,7 +246,7 @@ def measure_speedup(
                 if request.simulations is None:
                     passes = ways * sum(1 / speed for speed in speeds)
                     work_s = max(share_s / passes, runner.least_s * most / one)
-                    number = min(rounded(work_s * one, request.lanes), runner.most_simulations)
+                    number = min(rounded(work_s * one, request.most_lanes), runner.most_simulations)
                     requests[strategy] = replace(requests[strategy], simulations=number)
                 run_s = ways * (requests[strategy].simulations or 0) / one
                 expected_s |= {(strategy, n): run_s / speed for n, speed in zip(workers, speeds, strict=True)}
@@ -280,7 +280,7 @@ def measure_speedup(
 def _calibrate(request: SearchRequest, runner: Runner, workers: Sequence[int]) -> tuple[float, float]:
     """Approximate simulations/s on the smallest and on the largest number of workers."""
     # The first search is not timed: kernels may be compiled.
-    runner.search(replace(request, simulations=request.lanes), workers[-1])
+    runner.search(replace(request, simulations=request.most_lanes), workers[-1])
     timed = replace(request, simulations=None, seconds=CALIBRATION_S)
     one, most = (max(1.0, runner.search(timed, n).simulations_per_s) for n in (workers[0], workers[-1]))
     return one, max(one, most)
@@ -313,7 +313,7 @@ def _row(
     return Row(
         game=request.game,
         strategy=request.strategy,
-        lanes=request.lanes,
+        lanes=request.most_lanes,
         workers=workers,
         simulations=request.simulations,
         simulations_per_s=round(median(rates), 1),
