@@ -106,6 +106,45 @@ class Durations:
 
 
 @dataclass
+class RoundCosts:
+    """What rounds cost: seconds, summed over those that are over. A round is one job of each lane."""
+
+    rounds: int = 0
+    jobs_s: float = 0.0
+    """CPU time of all jobs on their workers."""
+    longest_s: float = 0.0
+    """CPU time of the longest job of each round."""
+    merge_s: float = 0.0
+    """Time of the coordinator in which results come into the tree."""
+    snapshot_s: float = 0.0
+    """The same for what the jobs of the next round start from."""
+    plan_s: float = 0.0
+    """The same for making jobs."""
+    send_s: float = 0.0
+    """What else passes between the last result of a round and the first job of the next at a worker."""
+
+    @property
+    def serial_s(self) -> float:
+        """Time in which one thread works, or a message travels, while workers wait."""
+        return self.merge_s + self.snapshot_s + self.plan_s + self.send_s
+
+    def efficiency(self, cores: int, lanes: int, by_rounds: bool) -> float | None:
+        """The share of the time of ``cores`` cores in which they would run jobs: arithmetic from these costs,
+        not a measurement; None before a round is over.
+
+        With rounds all wait for the longest job, then for the serial part; without them only when the
+        coordinator has more to do than the jobs leave time for.
+        """
+        if self.jobs_s == 0.0:
+            return None
+        width = min(cores, lanes)
+        if not by_rounds:
+            return self.jobs_s / cores / max(self.jobs_s / width, self.serial_s)
+        waves = math.ceil(lanes / width)
+        return self.jobs_s / cores / (self.longest_s + (waves - 1) * self.jobs_s / lanes + self.serial_s)
+
+
+@dataclass
 class Counters:
     """Counters for progress and metrics. They do not influence the search."""
 
@@ -122,6 +161,7 @@ class Counters:
     """How often the search was resumed from a checkpoint."""
     job_durations: Durations = field(default_factory=Durations)
     merge_durations: Durations = field(default_factory=Durations)
+    round_costs: RoundCosts = field(default_factory=RoundCosts)
 
 
 _KEPT = (
@@ -159,6 +199,11 @@ class Coordinator:
         """Whether `_rate` is that of a result."""
         self._heard_s = 0.0
         """When the last result came, in elapsed seconds."""
+        self._round_cpu_s: list[float] = []
+        """CPU times of the jobs of this round whose results are in the tree."""
+        self._ended_s: float | None = None
+        """When the coordinator had made the next jobs after the last round, in elapsed seconds; None once a
+        result of the next has come."""
 
     @property
     def finished(self) -> bool:
@@ -240,12 +285,18 @@ class Coordinator:
         self._heard_s = elapsed_s
         self._early[done.index] = done, elapsed_s
         jobs: list[AnyJob] = []
-        strategy = self.search.strategy
+        strategy, started, costs = self.search.strategy, self._stopwatch(), self.counters.round_costs
+        if self._ended_s is not None:
+            costs.send_s += max(0.0, elapsed_s - done.duration_s - self._ended_s)
+            self._ended_s = None
+        rounds = costs.rounds
         while not self.finished and strategy.absorbed in self._early:
             self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed)[0])
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.
             jobs += self._issue(elapsed_s)
+        if strategy.by_rounds and costs.rounds > rounds:
+            self._ended_s = elapsed_s + self._stopwatch() - started
         return jobs
 
     def job_lost(self, index: int, reason: str) -> list[AnyJob]:
@@ -372,7 +423,9 @@ class Coordinator:
             size = self._next_size(elapsed_s)
             if size == 0:
                 break
+            started = self._stopwatch()
             job = strategy.next_job(size)
+            self.counters.round_costs.plan_s += self._stopwatch() - started
             self._ledger.hand_out(job.index, job)
             jobs.append(job)
         return jobs
@@ -417,8 +470,20 @@ class Coordinator:
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()
         strategy, counters = self.search.strategy, self.counters
-        strategy.absorb(job, done)
-        counters.merge_durations.observe(self._stopwatch() - started)
+        ends_round = strategy.absorb(job, done)
+        merged = self._stopwatch()
+        counters.merge_durations.observe(merged - started)
+        costs = counters.round_costs
+        costs.merge_s += merged - started
+        if ends_round:
+            strategy.end_round()
+            costs.snapshot_s += self._stopwatch() - merged
+        self._round_cpu_s.append(done.cpu_s)
+        if len(self._round_cpu_s) == strategy.lanes:
+            costs.rounds += 1
+            costs.jobs_s += sum(self._round_cpu_s)
+            costs.longest_s += max(self._round_cpu_s)
+            self._round_cpu_s.clear()
         counters.jobs_done += 1
         counters.simulations += done.simulations
         counters.playouts += done.playouts

@@ -244,6 +244,8 @@ class JobResult(_Sent):
     tree_full: bool = False
     duration_s: float = 0.0
     """Wall time of the job on the worker, in seconds."""
+    cpu_s: float = 0.0
+    """CPU time of its thread there, in seconds; 0 if it was awaited."""
     tree: LaneTree | None = None
     """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
     policies: Policies | None = None

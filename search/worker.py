@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
@@ -83,11 +84,12 @@ class Worker:
         forget(self._runner_of(context).work)
 
     def _run(self, context: Context, job: Job) -> JobResult:
-        started = time.perf_counter()
+        started, cpu_s = time.perf_counter(), time.thread_time()
         runner = self._runner_of(context)
         runner.work.tally[:] = 0
         with np.errstate(over="ignore"):
-            return runner.run(job, started)
+            done = runner.run(job, started)
+        return replace(done, cpu_s=time.thread_time() - cpu_s)
 
     def _runner_of(self, context: Context) -> Runner:
         """The runner of this search; that of another one is dropped, with all that it keeps."""

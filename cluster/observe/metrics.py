@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
@@ -31,7 +31,7 @@ from prometheus_client.registry import Collector
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
-from search.coordinator import DURATION_BUCKETS_S, Durations
+from search.coordinator import DURATION_BUCKETS_S, Durations, RoundCosts
 from search.result import STOPPED_BY
 
 OUTCOMES = (*STOPPED_BY, "failed")
@@ -77,6 +77,8 @@ class _Totals:
     """SUMMED, and the numbers of nodes ``created`` and of ``duplicates`` among them."""
     job_durations: Durations = field(default_factory=Durations)
     merge_durations: Durations = field(default_factory=Durations)
+    rounds: Counter[str] = field(default_factory=lambda: Counter(asdict(RoundCosts())))
+    """The fields of `RoundCosts`."""
     outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(OUTCOMES, 0)))
 
     def add(self, session: Session) -> None:
@@ -84,6 +86,7 @@ class _Totals:
         counters, strategy = session.coordinator.counters, session.search.strategy
         self.numbers.update({name: getattr(counters, name) for name in SUMMED})
         self.numbers.update(created=int(strategy.created), duplicates=int(strategy.duplicates))
+        self.rounds.update(asdict(counters.round_costs))
         for name in ("job_durations", "merge_durations"):
             total, more = getattr(self, name), getattr(counters, name)
             total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
@@ -236,6 +239,9 @@ def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric
     yield gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
     yield histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
     yield histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
+    parts = {part.removesuffix("_s"): seconds for part, seconds in totals.rounds.items() if part != "rounds"}
+    yield counter("banyan_rounds_total", "Rounds, of one job of each lane.", totals.rounds["rounds"])
+    yield counter("banyan_round_seconds_total", "What rounds cost, by part.", parts, "part")
     nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
     yield gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
     shared = sum(coordinator.tree_bytes for coordinator in coordinators)

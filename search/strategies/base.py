@@ -270,8 +270,9 @@ class Strategy(ABC):
         self.unobserved += simulations
         return job
 
-    def absorb(self, job: Job, result: JobResult) -> None:
-        """Add the result of the next job in order to the shared tree."""
+    def absorb(self, job: Job, result: JobResult) -> bool:
+        """Add the result of the next job in order to the shared tree; whether its round is over, and
+        `end_round` comes next."""
         if not job.index == result.index == self.absorbed:
             raise ValueError(
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
@@ -286,6 +287,11 @@ class Strategy(ABC):
         del self.jobs[job.index]
         self.absorbed += 1
         self.unobserved -= job.simulations
+        return self.by_rounds and self.absorbed % self.lanes == 0
+
+    def end_round(self) -> None:
+        """Prepare the next round; only when the results of all jobs are in the tree."""
+        return
 
     @property
     def created(self) -> int:

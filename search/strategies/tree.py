@@ -317,10 +317,11 @@ class TreeStrategy(Strategy):
         assert isinstance(job, RoundJob)
         assert result.added is not None
         self._merge(result.added)
-        if job.lane == self.lanes - 1:
-            # Taken here and not when the next job is made, so that it always holds the same jobs.
-            statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
-            self._snapshot = Snapshot(job.round + 1, statistics)
+
+    def end_round(self) -> None:
+        # Not when the next job is made, so that it always holds the same jobs.
+        statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
+        self._snapshot = Snapshot(self.absorbed // self.lanes, statistics)
 
     def _state(self) -> Arrays:
         least = np.array([self._min_visits], dtype=np.int64)

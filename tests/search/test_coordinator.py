@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from search.coordinator import DURATION_BUCKETS_S, MAX_ATTEMPTS, Coordinator, Durations, SearchFailed
+from search.coordinator import (
+    DURATION_BUCKETS_S,
+    MAX_ATTEMPTS,
+    Coordinator,
+    Durations,
+    RoundCosts,
+    SearchFailed,
+)
 from search.job import GrowJob, Job, JobResult, RoundJob
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -170,3 +177,33 @@ def test_durations_are_counted_by_bucket() -> None:
     expected[0], expected[1], expected[DURATION_BUCKETS_S.index(0.2)], expected[-1] = 2, 1, 1, 1
     assert durations.counts == expected
     assert durations.sum_s == pytest.approx(99.15021)
+
+
+def test_rounds_cost_what_passes_between_them() -> None:
+    """By a clock that ticks at each look, jobs of known length, and results that come late."""
+    ticks = iter(range(1000))
+    coordinator = Coordinator(open_search(REQUEST), 2, stopwatch=lambda: float(next(ticks)))
+    jobs, now_s = coordinator.start(), 100.0
+    while jobs:
+        # Those of a round run side by side, begin 7 s after the one before is over, and take 10, 11 and 12 s.
+        done = [
+            replace(run(coordinator, job), duration_s=10.0 + k, cpu_s=5.0 + k) for k, job in enumerate(jobs)
+        ]
+        following: list[Job] = []
+        for k, each in enumerate(done):
+            following += coordinator.job_done(each, now_s + 10.0 + k)
+        # The turn after the last result takes ten looks.
+        now_s += 12.0 + 10.0 + 7.0
+        jobs = following
+    costs = coordinator.counters.round_costs
+    assert (costs.rounds, costs.jobs_s, costs.longest_s) == (4, 4 * 18.0, 4 * 7.0)
+    # A look before and one after each step.
+    assert (costs.merge_s, costs.snapshot_s, costs.plan_s) == (12.0, 4.0, 12.0)
+    assert costs.send_s == pytest.approx(3 * 7.0)
+    share = 72.0 / 3 / (28.0 + costs.serial_s)
+    assert costs.efficiency(3, 3, by_rounds=True) == pytest.approx(share)
+    # Two cores have two waves of three jobs; of twelve cores nine have no lane.
+    assert costs.efficiency(2, 3, by_rounds=True) == pytest.approx(72.0 / 2 / (28.0 + 24.0 + costs.serial_s))
+    assert costs.efficiency(12, 3, by_rounds=True) == pytest.approx(share / 4)
+    assert costs.efficiency(3, 3, by_rounds=False) == pytest.approx(min(1.0, 72.0 / 3 / costs.serial_s))
+    assert RoundCosts().efficiency(3, 3, by_rounds=True) is None

@@ -54,7 +54,8 @@ def run(search: Search, draw: random.Random | None = None, every: int = 5) -> Se
             if draw is not None and draw.random() < 0.2:
                 strategy.hand_in()
         job = strategy.jobs[strategy.absorbed]
-        strategy.absorb(job, worker.run(search.context, job))
+        if strategy.absorb(job, worker.run(search.context, job)):
+            strategy.end_round()
         if draw is not None and draw.random() < 1 / every:
             search, worker = carried(search), Worker()
     return search
@@ -156,7 +157,7 @@ def test_jobs_that_are_out_are_made_again_as_they_were_and_travel() -> None:
         for index, job in strategy.jobs.items():
             sent: Job = pickle.loads(pickle.dumps(again.jobs[index]))
             results = [Worker().run(search.context, each) for each in (job, sent)]
-            one, other = (pickle.dumps(replace(result, duration_s=0.0)) for result in results)
+            one, other = (pickle.dumps(replace(result, duration_s=0.0, cpu_s=0.0)) for result in results)
             assert one == other
 
 
@@ -245,7 +246,8 @@ def kept_strategies() -> dict[str, Arrays]:
             while strategy.ready:
                 strategy.next_job(4)
             job = strategy.jobs[strategy.absorbed]
-            strategy.absorb(job, Worker().run(search.context, job))
+            if strategy.absorb(job, Worker().run(search.context, job)):
+                strategy.end_round()
         kept[kind] = strategy.state()
     return kept
 

@@ -110,7 +110,8 @@ def test_sums_go_beyond_32_bits(strategy: str) -> None:
     worker, fold = Worker(), search.strategy
     for _ in range(3):
         job = fold.next_job(50)
-        fold.absorb(job, worker.run(search.context, job))
+        if fold.absorb(job, worker.run(search.context, job)):
+            fold.end_round()
     assert fold.tree.visits[ROOT] == 150
     many = fold.lone_root._replace(visits=np.array([2**31 - 1], dtype=np.int64))
     for _ in range(3):

@@ -55,7 +55,8 @@ def planned(
     assert isinstance(strategy, TreeStrategy)
     for _ in range(rounds * lanes):
         job = strategy.next_job(size)
-        strategy.absorb(job, worker.run(search.context, job))
+        if strategy.absorb(job, worker.run(search.context, job)):
+            strategy.end_round()
     jobs = [strategy.next_job(size) for _ in range(lanes)]
     assert all(isinstance(job, RoundJob) for job in jobs)
     return strategy, jobs  # type: ignore[return-value]

@@ -372,7 +372,8 @@ def test_a_round_starts_from_the_merge_of_all_before_it() -> None:
         for job in jobs:
             assert isinstance(job, RoundJob)
             visits_at_start.append(int(job.snapshot.statistics.visits[0]))
-            strategy.absorb(job, worker.run(search.context, job))
+            if strategy.absorb(job, worker.run(search.context, job)):
+                strategy.end_round()
     assert visits_at_start == [0, 0, 40, 40, 80, 80, 120, 120, 160, 160]
 
 

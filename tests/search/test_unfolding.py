@@ -140,7 +140,8 @@ def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
         assert (result.added.visits > 0).all()
         assert (np.abs(result.added.total_value) <= result.added.visits).all()
         full += result.tree_full
-        fold.absorb(job, result)
+        if fold.absorb(job, result):
+            fold.end_round()
     assert full > 8
 
 

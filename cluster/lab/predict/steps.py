@@ -77,16 +77,14 @@ def time_steps(request: SearchRequest, **limits: int) -> Costs:
     waiting = deque(coordinator.start())
     while not coordinator.finished:
         waiting += coordinator.job_done(ran(search.context, waiting.popleft()))
-    ends_s: list[float] = []
     plan_s, lane_s = 0.0, 0.0
     if isinstance(strategy, TreeStrategy) and strategy.planner is not None:
-        # A round begins with the plan of all its jobs; with its last result, a snapshot is taken.
-        ends_s = merged.seconds[lanes - 1 :: lanes]
-        del merged.seconds[lanes - 1 :: lanes], made.seconds[::lanes]
+        # A round begins with the plan of all its jobs.
+        del made.seconds[::lanes]
         plan_s, lane_s = _time_plans(strategy.planner, lanes, search.plan.size(0))
     # All leaves cost the same on average; in games without compiled rules, the first leaves are slower.
     mean = median if STRATEGY_CLASSES[request.strategy].by_leaves else fmean
-    merge_s = mean(merged.seconds or [0.0])
+    merge_s, costs = mean(merged.seconds or [0.0]), coordinator.counters.round_costs
     sizes = [done.simulations for _, done in ran.calls]
     simulation_s = sum(ran.seconds) / sum(sizes)
     rounds = [(job, done.added) for job, done in ran.calls if isinstance(job, RoundJob)]
@@ -100,7 +98,7 @@ def time_steps(request: SearchRequest, **limits: int) -> Costs:
         absorb_s=merge_s,
         plan_s=plan_s,
         increment_rows=fmean([len(added.visits) for _, added in rounds] or [0.0]),
-        round_s=max(0.0, fmean(ends_s) - merge_s) if ends_s else 0.0,
+        round_s=costs.snapshot_s / max(1, costs.rounds),
         snapshot_bytes=fmean([job.snapshot.statistics.nbytes for job, _ in rounds] or [0.0]),
     )
 

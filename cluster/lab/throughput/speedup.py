@@ -17,8 +17,10 @@ from cluster.report.machine import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session, session_on
 from cluster.system.terminal import in_minutes, span
 from games.errors import counted, in_words
+from search.coordinator import RoundCosts
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
+from search.strategies import STRATEGY_CLASSES
 
 SECONDS = 120.0
 """Default time of a whole measurement."""
@@ -28,6 +30,8 @@ REPEATS = 3
 """Number of runs of the smallest number of workers that simulations are chosen for, if time allows."""
 CALIBRATION_S = 1.0
 """Length in seconds of a search that measures a rate, from which the number of simulations is chosen."""
+MORE_CORES = (4, 16, 64)
+"""Numbers of cores whose use is computed from the costs of rounds."""
 LANES = 16
 """Default number of lanes for few workers."""
 LANES_EACH = 4
@@ -82,6 +86,11 @@ class Row:
     """What the workers are: processes of Ray, or threads."""
     warnings: Sequence[str] = ()
     """What happened during the runs that is a reason to doubt the figures."""
+    round_costs: RoundCosts = field(default_factory=RoundCosts)
+    """Of the run with the middle rate; of no rounds where the coordinator has none."""
+    used: dict[int, float | None] = field(default_factory=dict)
+    """By number of cores, up to one for each lane: the share of their time that jobs would have by these
+    costs (`RoundCosts.efficiency`)."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,7 @@ class Sample:
     spent: dict[str, float] = field(default_factory=dict)
     ceiling: float | None = None
     warnings: Collection[str] = ()
+    round_costs: RoundCosts = field(default_factory=RoundCosts)
 
 
 class Runner:
@@ -154,7 +164,8 @@ class OwnWorkers(Runner):
             beside = Losses()
             ceiling = self._ceilings[request.strategy].measure(workers)
             others = None if others is None else max(others, beside.others() or 0.0)
-        return Sample(result.simulations / result.elapsed_s, result.digest, others, spent, ceiling)
+        rate, costs = result.simulations / result.elapsed_s, session.coordinator.counters.round_costs
+        return Sample(rate, result.digest, others, spent, ceiling, round_costs=costs)
 
     def close(self) -> None:
         for ceiling in self._ceilings.values():
@@ -309,11 +320,14 @@ def _row(
     of_ceiling = _middle(shares, 4)
     spent = [each.spent for each in samples if each.spent]
     reasons = sorted({reason for each in samples for reason in each.warnings})
+    middle = sorted(samples, key=lambda each: each.simulations_per_s)[len(samples) // 2].round_costs
+    lanes, by_rounds = request.most_lanes, STRATEGY_CLASSES[request.strategy].by_rounds
+    used = {cores: middle.efficiency(cores, lanes, by_rounds) for cores in MORE_CORES if cores <= lanes}
     assert request.simulations is not None
     return Row(
         game=request.game,
         strategy=request.strategy,
-        lanes=request.most_lanes,
+        lanes=lanes,
         workers=workers,
         simulations=request.simulations,
         simulations_per_s=round(median(rates), 1),
@@ -331,6 +345,8 @@ def _row(
         trusted=not (reasons or warn_of_others([others], "runs") or warn_of_ceiling([of_ceiling])),
         executor=executor,
         warnings=reasons,
+        round_costs=middle,
+        used=used,
     )
 
 

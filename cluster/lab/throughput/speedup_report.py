@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
-from cluster.lab.throughput.speedup import Row, amounts, warnings
+from cluster.lab.throughput.speedup import MORE_CORES, Row, amounts, warnings
 from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
@@ -30,7 +30,7 @@ WORKERS_ARE = {"ray": "processes of Ray"}
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """Rates by strategy and workers, and the use of the cores, if it is known."""
+    """Rates by strategy and workers; the use of the cores, and what rounds cost, if that is known."""
     headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
     rates = Table(
         [*left("strategy"), *right(*headings)],
@@ -46,15 +46,39 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             rate(row.ceiling_simulations_per_s or 0.0),
             percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
         )
+    rounds = [row for row in rows if row.round_costs.rounds]
+    found = [rates, _rounds(rounds)] if rounds else [rates]
     if not all(row.spent for row in rows):
-        return [rates]
+        return found
     spent = Table(
         [*left("strategy"), *right("on", *(part.replace(" ", "\n") for part in PARTS))],
         title="Use of the time of this machine's cores, in per cent",
     )
     for row in rows:
         spent.add(row.strategy, count(row.workers), *(number(100 * row.spent[part], ".1f") for part in PARTS))
-    return [rates, spent]
+    return [*found, spent]
+
+
+def _rounds(rows: Sequence[Row]) -> Table:
+    """What a round costs, and how much of more cores' time jobs would have by that."""
+    steps = ("merge", "snapshot", "plan", "send")
+    cores = [number for number in MORE_CORES if any(number in row.used for row in rows)]
+    table = Table(
+        [
+            *left("strategy"),
+            *right("on", "rounds", "job", "longest", *steps, *(f"of {n}\ncores" for n in cores)),
+        ],
+        title="A round (one job of each lane) in ms, and the share of more cores' time that jobs would have",
+        caption="Jobs in CPU time. Shares are arithmetic, not measured: with tree all wait for the longest "
+        "job, then for the steps of one thread; with others only for what the coordinator is late with.",
+    )
+    for row in rows:
+        costs = row.round_costs
+        times = (costs.jobs_s / row.lanes, costs.longest_s, *(getattr(costs, f"{step}_s") for step in steps))
+        each = [number(1000 * seconds / costs.rounds, ".2f") for seconds in times]
+        shares = [percent(row.used.get(n)) for n in cores]
+        table.add(row.strategy, count(row.workers), count(costs.rounds), *each, *shares)
+    return table
 
 
 def write_rows(rows: Sequence[Row], folder: Path, picture: str = "png") -> list[Path]:

@@ -36,11 +36,12 @@ from cluster.lab.throughput.speedup import (
     rounded,
     warnings,
 )
-from cluster.lab.throughput.speedup_report import metric_families, plot, write_rows
+from cluster.lab.throughput.speedup_report import metric_families, plot, tables, write_rows
 from cluster.report.machine import provenance
 from cluster.system.processes import descendants, num_cores
 from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
+from search.coordinator import RoundCosts
 from search.request import SearchRequest
 from tests.cluster.command import start
 from tests.cluster.observe.test_metrics import documented
@@ -204,6 +205,21 @@ def test_a_picture_says_what_it_shows_and_what_it_was_measured_on(tmp_path: Path
         assert re.search(f"<!--[^>]*{re.escape(text)}", found), text
     assert platform.node() not in provenance()
     assert version("banyan-mcts") in provenance()
+
+
+def test_a_table_says_what_rounds_cost_and_what_more_cores_would_use() -> None:
+    costs = RoundCosts(
+        rounds=10, jobs_s=1.6, longest_s=0.11, merge_s=0.02, snapshot_s=0.01, plan_s=0.005, send_s=0.0
+    )
+    row = replace(MADE[-1], round_costs=costs, used={4: costs.efficiency(4, 16, True)})
+    _, table = tables([MADE[0], row])
+    (cells,) = zip(*(column.cells for column in table.columns), strict=True)
+    assert list(map(str, cells)) == [
+        *("tree", "2", "10", "10.00", "11.00", "2.00", "1.00", "0.50", "0.00"),
+        f"{100 * 1.6 / 4 / (0.11 + 3 * 0.1 + 0.035):.0f} %",
+    ]
+    # Where no round was over nothing is known.
+    assert len(tables(MADE)) == 1
 
 
 def test_a_picture_says_what_is_in_doubt_and_how_often_it_ran(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ METRICS = Path(__file__).parents[3] / "cluster" / "observe" / "METRICS.md"
 PARTS = ("search", "service", "speedup")
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
+    "rounds",
     *("nodes", "bytes", "seconds", "per_second", "ratio", "info"),
 )
 
@@ -131,6 +132,10 @@ def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) ->
     assert seen.value("banyan_full_searches") == 0
     assert seen.value("banyan_in_flight_jobs") == seen.value("banyan_unobserved_samples") == 0
     assert seen.value("banyan_running_searches") == 0
+    costs = counters.round_costs
+    assert seen.value("banyan_rounds_total") == costs.rounds > 0
+    assert seen.value("banyan_round_seconds_total", part="jobs") == costs.jobs_s > costs.longest_s > 0
+    assert seen.value("banyan_round_seconds_total", part="merge") == costs.merge_s > 0
     strategy = session.search.strategy
     assert seen.value("banyan_duplicate_expansions_ratio") == strategy.duplicates / strategy.created
     assert seen.value("banyan_created_nodes_total") == strategy.created
@@ -227,11 +232,11 @@ def test_every_way_to_end_is_counted(server: MetricsServer) -> None:
         session = session_on(InlineExecutor(), request)
         server.watch(session)
         session.run()
-    cancelled = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=10**6))
+    cancelled = session_on(InlineExecutor(), SearchRequest(game="tictactoe", lanes=16, simulations=10**6))
     server.watch(cancelled)
     cancelled.cancel()
     cancelled.run()
-    failed = session_on(InlineExecutor(), SearchRequest(game="tictactoe", simulations=10**6))
+    failed = session_on(InlineExecutor(), SearchRequest(game="tictactoe", lanes=16, simulations=10**6))
     server.watch(failed)
     with pytest.raises(KeyboardInterrupt):
         failed.run(observers=(fail,))

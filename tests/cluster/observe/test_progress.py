@@ -58,7 +58,7 @@ def seen(session: Session, sample: Sample, width: int = 100) -> str:
     return console.file.getvalue()
 
 
-SMALL = SearchRequest(game="tictactoe", simulations=512)
+SMALL = SearchRequest(game="tictactoe", lanes=16, simulations=512)
 
 
 @pytest.mark.parametrize(
