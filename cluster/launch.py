@@ -76,6 +76,10 @@ class Launch:
         with self._waiting(place, place.on_ray) as tell:
             session = started_session(opened, self._start(place, tell, explain=explain))
         self._say_joined(place, session.executor)
+        workers, lanes = session.executor.num_workers, opened.coordinator.search.plan.lanes
+        if workers > lanes and self._output.progress:
+            has = "a lane" if workers - lanes == 1 else "lanes"
+            self.say(f"{workers - lanes} of {workers} workers idle without {has}: --lanes {workers} uses all")
         return session
 
     def _say_joined(self, place: Placement, executor: Executor) -> None:

@@ -215,7 +215,7 @@ class SearchRequest:
         "least one per worker.",
         bounds=(1, MAX_LANES),
         unit="lanes",
-        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core",
+        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many",
     )
     rounds: int | None = _parallel(
         None,

@@ -59,6 +59,8 @@ MOST_ROUNDS = 128
 UNDIVIDED_S = 1.0
 """Less work than this, in seconds of one core, is not divided by default: to divide a short search costs
 several times its work."""
+LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
+"""By default a long search has one lane for so many seconds of one core, and at most so many lanes."""
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
@@ -69,7 +71,7 @@ MIN_SNAPSHOT_ROWS, MAX_SNAPSHOT_ROWS = 65_536, 1_048_576
 SNAPSHOT_ROWS_PER_SECOND = 1_000_000
 """Maximum rows of a snapshot per second of a job, within the limits. Taking, publishing and fetching a
 row costs 70 ns: 7 % of a round with one job per worker."""
-MIN_INCREMENT_ROWS, MAX_INCREMENT_ROWS = 2_048, 16_384
+MIN_INCREMENT_ROWS, MAX_INCREMENT_ROWS = 256, 16_384
 """Limits of the rows that the increments of one job may have."""
 INCREMENT_ROWS_PER_SECOND = 1_250_000
 """Maximum rows of the increments of all lanes together, per second of a job. The coordinator merges a
@@ -110,22 +112,21 @@ class Planner:
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
         count = divide(setup.tree, sizes, most, np.zeros((plies + 1, 2), dtype=np.int32), lanes, portions)
-        ends = np.searchsorted(lanes[:count], np.arange(len(sizes) + 1)).tolist()
-        return [part(portions, begin, end) for begin, end in pairwise(ends)]
+        return split(portions, np.searchsorted(lanes[:count], np.arange(len(sizes)), side="right").tolist())
 
 
-def part(portions: Portions, begin: int, end: int) -> Portions:
-    """A copy of these portions, without unused columns of moves."""
-    columns = Portions._make(column[begin:end].copy() for column in portions)
-    longest = max(1, int(columns.depths.max(initial=0)))
-    return columns._replace(moves=columns.moves[:, :longest].copy())
+def split(portions: Portions, ends: Sequence[int]) -> list[Portions]:
+    """The portions of each lane, which are those up to its end; without unused columns of moves."""
+    longest = max(1, int(portions.depths.max(initial=0)))
+    columns = portions._replace(moves=portions.moves[:, :longest].copy())
+    return [Portions._make(column[begin:end] for column in columns) for begin, end in pairwise([0, *ends])]
 
 
 def resized(portions: Portions, simulations: int) -> Portions:
     """The portions with that many simulations in all, in the same proportions."""
-    ends = np.cumsum(portions.visits)
-    if ends[-1] == simulations:
+    if portions.visits.sum() == simulations:
         return portions
+    ends = np.cumsum(portions.visits)
     scaled = (ends.astype(object) * simulations // int(ends[-1])).astype(np.int64)
     visits = np.diff(scaled, prepend=0)
     kept = visits > 0
@@ -157,9 +158,7 @@ def unpack_portions(arrays: Arrays, lanes: int, plies: int, tree: Tree) -> list[
     used = np.arange(plies) < columns["depths"][:, None]
     moves[used] = take(arrays, "moves", np.uint16, int(columns["depths"].sum()))
     require(are_paths(tree, moves, columns["depths"]), "a path to a portion leaves the tree")
-    portions = Portions(moves=moves, **columns)
-    ends = np.cumsum(counts).tolist()
-    return [part(portions, begin, end) for begin, end in pairwise([0, *ends])]
+    return split(Portions(moves=moves, **columns), np.cumsum(counts).tolist())
 
 
 class TreeRunner(Runner):
@@ -214,10 +213,14 @@ class TreeStrategy(Strategy):
 
     @classmethod
     def default_lanes(cls, request: SearchRequest, rate: float) -> int:
-        """One lane for a short search, unless the game may be far slower than it states."""
+        """One lane for a short search, unless the game may be far slower than it states; more than usual for
+        a long one, so that many cores have work."""
         short = (request.simulations or math.inf) < UNDIVIDED_S * rate
         short |= request.seconds is not None and request.seconds < THREADS_PAY_S
-        return 1 if short and rate > Game.nominal_simulations_per_s else super().default_lanes(request, rate)
+        if short and rate > Game.nominal_simulations_per_s:
+            return 1
+        work_s = (request.simulations or 0) / rate
+        return max(super().default_lanes(request, rate), min(int(work_s / LANE_S), MOST_DEFAULT_LANES))
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:

@@ -190,6 +190,9 @@ def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
     [
         ("gomoku", {"simulations": 799_999}, 1),
         ("gomoku", {"simulations": 800_000}, 16),
+        ("gomoku", {"simulations": 16 * 8_000_000}, 16),
+        ("gomoku", {"simulations": 64 * 8_000_000}, 64),
+        ("gomoku", {"simulations": 10**12}, 1024),
         ("gomoku", {"seconds": 0.19}, 1),
         ("gomoku", {"seconds": 0.2}, 16),
         ("gomoku", {"stop_when_full": True}, 16),
@@ -199,7 +202,7 @@ def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
         ("chinese_checkers", {"simulations": 100}, 16),
     ],
 )
-def test_a_short_search_is_not_divided(game: str, budget: dict[str, Any], lanes: int) -> None:
+def test_lanes_follow_from_the_work(game: str, budget: dict[str, Any], lanes: int) -> None:
     plan = plan_search(SearchRequest(game, **budget), games.load(game))
     assert plan.lanes == lanes
     if lanes == 1 and plan.is_fixed:
@@ -388,7 +391,7 @@ def test_a_result_out_of_order_is_refused() -> None:
 SMALL: dict[str, dict[str, Any]] = {
     # A lane of `root` has 218 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
     "root": {"strategy": "root", "lanes": 100, "simulations": 100 * 240, "game": "tictactoe"},
-    "tree": {"strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 40_000, "game": "gomoku:size=5"},
+    "tree": {"strategy": "tree", "lanes": 4, "rounds": 50, "simulations": 40_000, "game": "gomoku:size=5"},
     "leaf": {
         "strategy": "leaf",
         "lanes": 4,
