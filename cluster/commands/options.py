@@ -380,15 +380,15 @@ def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
 def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
     """Name another strategy to a person at a terminal whose search would do more with it; whether one was
     named. ``threads`` None: the search ran elsewhere."""
-    if json_output or not sys.stderr.isatty() or threads is None or request.lanes == 1:
+    if json_output or not sys.stderr.isatty() or threads is None:
         return False
     import games
     from games.errors import InvalidInput
     from search.prepare import check_search
-    from search.strategies import STRATEGY_CLASSES
+    from search.strategies import STRATEGY_CLASSES, plan_search
 
     rival = STRATEGY_CLASSES[request.strategy].rival(request, threads)
-    if rival is None:
+    if rival is None or plan_search(request, games.load(request.game)).lanes == 1:
         return False
     try:
         check_search(replace(request, strategy=rival[0]), games.load(request.game))

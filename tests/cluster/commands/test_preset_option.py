@@ -81,22 +81,12 @@ def test_search_strength_and_speedup_tell() -> None:
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
 
 
-@pytest.mark.slow
-def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
-    short = ("search", "tictactoe", "--simulations", "2000", "--strategy", "root")
-    hint = "--lanes 1 is quicker"
-    assert told(*short).count(hint) == 1
-    assert hint not in told(*short, "--lanes", "1")
-    assert hint not in told(*short, "--json")
-    # 37 ms of work for each of two lanes.
-    assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
-
-
 def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
     hint = "--strategy subtree"
-    assert told("search", "tictactoe", "--simulations", "2000", "--workers", "2").count(hint) == 1
-    assert hint not in told("search", "tictactoe", "--simulations", "2000", "--workers", "4")
-    tree = SearchRequest("tictactoe", strategy="tree", simulations=2_000)
+    divided = ("search", "tictactoe", "--simulations", "2000", "--lanes", "16")
+    assert told(*divided, "--workers", "2").count(hint) == 1
+    assert hint not in told(*divided, "--workers", "4")
+    tree = SearchRequest("tictactoe", strategy="tree", lanes=16, simulations=2_000)
     subtree = replace(tree, strategy="subtree")
     for asked, threads, as_json, named in (
         (tree, 2, False, "--strategy subtree\n"),
@@ -106,6 +96,7 @@ def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
         (tree, 16, False, ""),
         (tree, 2, True, ""),
         (replace(tree, lanes=1), 2, False, ""),
+        (replace(tree, lanes=None), 2, False, ""),
         (replace(tree, game="battleship"), 2, False, ""),
         (subtree, 2, False, ""),
         (subtree, 3, False, "subtree 20 % (gomoku)\n"),
