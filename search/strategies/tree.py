@@ -231,7 +231,9 @@ class TreeStrategy(Strategy):
             rounds = cls._least_rounds(request, plan.lanes, lane_s)
         memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
         snapshot_rows = max(plan.mean_job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS)
-        increment_rows = max(plan.mean_job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, MIN_INCREMENT_ROWS)
+        # Whatever they have, there is room for the root's children, or nothing would be known of them.
+        least_rows = max(MIN_INCREMENT_ROWS, 2 * game.max_moves)
+        increment_rows = max(plan.mean_job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, least_rows)
         return replace(
             plan,
             rounds=rounds,

@@ -241,6 +241,13 @@ def test_there_are_more_rounds_where_jobs_are_long_enough(lanes: int, lane_s: fl
     assert plan_search(replace(request, rounds=40), game).rounds == 40
 
 
+@pytest.mark.parametrize("game", ["gomoku:size=19", "thud"])
+def test_the_moves_of_the_root_are_known_however_many_there_are(game: str) -> None:
+    request = SearchRequest(game, lanes=2, rounds=2, simulations=4_000)
+    plan = plan_search(request, games.load(game))
+    assert plan.increment_rows > games.load(game).max_moves > 256
+
+
 def test_the_longer_jobs_are_the_more_travels() -> None:
     """Within limits, and of increments the less the more lanes there are."""
     game = games.load("gomoku")
@@ -252,7 +259,7 @@ def test_the_longer_jobs_are_the_more_travels() -> None:
 
     found = [rows(simulations=10**k) for k in range(3, 12)]
     assert found == sorted(found)
-    assert found[0] == (MIN_SNAPSHOT_ROWS, MIN_INCREMENT_ROWS)
+    assert found[0] == (MIN_SNAPSHOT_ROWS, max(MIN_INCREMENT_ROWS, 2 * game.max_moves))
     assert found[-1] == (MAX_SNAPSHOT_ROWS, MAX_INCREMENT_ROWS)
     # A job of a tenth of a second, and what is given where sizes are not fixed.
     assert rows(simulations=int(0.1 * game.nominal_simulations_per_s) * 16 * 32) == (100_000, 7_812)
