@@ -315,7 +315,7 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
         assert row.executor == "threads" and row.spent[WORKERS] > row.spent[COORDINATOR]
     assert min(row.repeats for row in rows) >= 1
     assert all(line.endswith(" left") for line in lines[2:])
-    assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, ")
+    assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, searches of ")
 
 
 def test_time_is_no_limit_of_what_is_fixed() -> None:
