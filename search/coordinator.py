@@ -32,7 +32,6 @@ from search.strategies import InPlaceStrategy
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.summary import digest
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
-from search.worker import Worker
 
 MAX_ATTEMPTS = 5
 """A task that was lost this often is given up: it probably kills the workers that run it."""
@@ -244,21 +243,20 @@ class Coordinator:
     def tree_bytes(self) -> int:
         return tree_bytes(self.search.strategy.tree)
 
-    def share_tree(self, threads: int) -> None:
+    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Run jobs in that many threads of this process, by stretches, if that pays; 0: elsewhere.
 
-        Only before `start`. The executor must run a StretchJob while its caller waits. Raises InvalidInput
-        (strategy) if jobs cannot run elsewhere.
+        Only before `start`. ``run`` runs the jobs that a restored search had in flight. The executor must run
+        a StretchJob while its caller waits. Raises InvalidInput (strategy) if jobs cannot run elsewhere.
         """
         strategy = self.search.strategy
         if threads == 0:
             strategy.refuse_elsewhere("on Ray")
         if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
             return
-        worker, context = Worker(), self.search.context
         results = {index: done for index, (done, _) in self._early.items()}
         for index in strategy.jobs.keys() - results.keys():
-            results[index] = worker.run(context, strategy.jobs[index])
+            results[index] = run(strategy.jobs[index])
         strategy.share_tree(threads, results)
         self._ledger, self._early = Ledger(), {}
 

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 from games.errors import InvalidInput, foreign
 from search.coordinator import Coordinator
@@ -61,7 +62,7 @@ def run_inline(
         worker.prepare(context)
     several = worker.at_once(context) > 1
     coordinator = Coordinator(search, 1, first_share=FIRST_SHARE)
-    coordinator.share_tree(1)
+    coordinator.share_tree(1, partial(worker.run, context))
     waiting: deque[tuple[AnyJob, Future[JobResult] | None]] = deque()
     """Jobs without a result, in order; those that are awaited have begun."""
 

@@ -88,8 +88,9 @@ class Worker:
         runner = self._runner_of(context)
         runner.work.tally[:] = 0
         with np.errstate(over="ignore"):
-            done = runner.run(job, started)
-        return replace(done, cpu_s=time.thread_time() - cpu_s)
+            done = runner.run(job)
+        took_s = time.perf_counter() - started
+        return replace(done, duration_s=took_s, cpu_s=time.thread_time() - cpu_s)
 
     def _runner_of(self, context: Context) -> Runner:
         """The runner of this search; that of another one is dropped, with all that it keeps."""

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from cluster.runtime.drive import TICK_S, drive
@@ -15,6 +16,7 @@ from search.job import GrowJob, RoundJob
 from search.prepare import Search
 from search.result import SearchResult
 from search.strategies.in_place import AnyJob, StretchJob
+from search.worker import Worker
 
 
 def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task:
@@ -113,7 +115,7 @@ class Session:
 
     def begin(self) -> list[Task]:
         """Start the clock; returns the first tasks to run."""
-        self.coordinator.share_tree(self.executor.threads_here)
+        self.coordinator.share_tree(self.executor.threads_here, partial(Worker().run, self.search.context))
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
         self._restarts = self._restarted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -55,9 +54,9 @@ class Runner:
         """``work``: scratch; ``goes_on``: whether a job knows what playouts learnt in those before it."""
         self.engine, self.context, self.work, self.goes_on = engine, context, work, goes_on
 
-    def run(self, job: Any, started: float) -> JobResult:
-        """The job's increments; they depend on context and job alone, unless ``goes_on`` is set. ``started``:
-        when the worker got the job."""
+    def run(self, job: Any) -> JobResult:
+        """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
+        set."""
         raise NotImplementedError("jobs that run by stretches alone")
 
     def begin(self, job: Any) -> Future[JobResult]:
@@ -86,7 +85,7 @@ class Runner:
             return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
         return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None
 
-    def _grown(self, job: Job, tree: Tree, done: int, added: Statistics, started: float) -> JobResult:
+    def _grown(self, job: Job, tree: Tree, done: int, added: Statistics) -> JobResult:
         """The result of a job that has made ``done`` simulations in a tree of its own."""
         return JobResult(
             index=job.index,
@@ -97,7 +96,6 @@ class Runner:
             tree_nodes=int(tree.counts[NODES]),
             tree_bytes=tree_bytes(tree),
             tree_full=bool(tree.counts[FULL]),
-            duration_s=time.perf_counter() - started,
         )
 
 

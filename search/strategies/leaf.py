@@ -82,12 +82,11 @@ class LeafRunner(Runner):
         """For positions that are awaited; those of earlier jobs come first."""
         return Places(self._evaluator.concurrency)
 
-    def run(self, job: LeafJob, started: float) -> JobResult:
+    def run(self, job: LeafJob) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
-            done = evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
-            return replace(done, duration_s=time.perf_counter() - started)
+            return evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
         self._forget()
         stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
@@ -104,7 +103,6 @@ class LeafRunner(Runner):
             playouts=int(work.tally[PLAYOUTS]),
             positions=positions,
             outlook=self._outlook(),
-            duration_s=time.perf_counter() - started,
         )
 
     def begin(self, job: LeafJob) -> Future[JobResult]:

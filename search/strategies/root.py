@@ -50,7 +50,7 @@ class RootRunner(Runner):
         self.lanes: dict[int, _Lane] = {}
         """Trees of lanes, by lane."""
 
-    def run(self, job: GrowJob, started: float) -> JobResult:
+    def run(self, job: GrowJob) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
         last = len(job.sizes) - 1
         lane = self.lanes.get(job.lane)
@@ -71,7 +71,7 @@ class RootRunner(Runner):
                 engine.look_back(lane.tree, lane.reported, rows, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
-        result = self._grown(job, lane.tree, done, added, started)
+        result = self._grown(job, lane.tree, done, added)
         return replace(result, tree=_packed(lane)) if job.hand_in else result
 
     def hand_over(self, lane: int) -> LaneTree | None:

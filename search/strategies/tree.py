@@ -170,7 +170,7 @@ class TreeRunner(Runner):
         self._base: tuple[int, Base] | None = None
         """The snapshot that the last job started from, and its key."""
 
-    def run(self, job: RoundJob, started: float) -> JobResult:
+    def run(self, job: RoundJob) -> JobResult:
         engine, context, tree = self.engine, self.context, self._arena
         if self._base is None or self._base[0] != job.snapshot.key:
             # Prepared once for all jobs that start from it.
@@ -195,7 +195,7 @@ class TreeRunner(Runner):
             engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
-        return self._grown(job, tree, done, added, started)
+        return self._grown(job, tree, done, added)
 
 
 class TreeStrategy(Strategy):

@@ -15,6 +15,7 @@ from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
+from search.job import Job, JobResult
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -61,6 +62,11 @@ def search_on(
 def alone(request: SearchRequest) -> SearchResult:
     """The search in this process, undisturbed."""
     return search_on(InlineExecutor(), request)[0]
+
+
+def nothing_in_flight(job: Job) -> JobResult:
+    """In place of what runs the jobs of a restored search."""
+    raise AssertionError(f"job {job.index} was in flight")
 
 
 def never(line: str) -> None:

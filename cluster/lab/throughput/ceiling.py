@@ -27,7 +27,7 @@ from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
-from search.job import Context, GrowJob, Job, LeafJob, RoundJob
+from search.job import Context, GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, LeafStrategy
@@ -54,7 +54,7 @@ class _Recorder(Coordinator):
         self._bytes = 0
         self._snapshots: set[int] = set()
 
-    def share_tree(self, threads: int) -> None:
+    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Not here: jobs are recorded as workers elsewhere get them."""
 
     def _issue(self, elapsed_s: float) -> list[AnyJob]:

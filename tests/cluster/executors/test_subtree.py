@@ -23,7 +23,7 @@ from search.result import SearchResult
 from search.strategies.subtree import GrowingTree, SubtreeStrategy, new_jobs
 from search.tree.arena import ROOT, UNPROVEN
 from tests.cluster.command import Here
-from tests.cluster.searches import compiled_only, search_on
+from tests.cluster.searches import compiled_only, nothing_in_flight, search_on
 from tests.games.common import best_value
 from tests.search.common import nodes_of, position
 from tests.search.naive import Node
@@ -165,7 +165,7 @@ def test_many_lanes_do_not_use_up_the_memory() -> None:
 def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end(memory_mb: int) -> None:
     asked = request("gomoku:size=9", 8, simulations=3_000_000, memory_mb=memory_mb)
     whole = Coordinator(open_search(asked), 2)
-    whole.share_tree(1)
+    whole.share_tree(1, nothing_in_flight)
     states = [whole.state()]
     jobs = whole.start()
     while jobs:
@@ -176,7 +176,7 @@ def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end(memory_mb: i
     for state in (states[0], states[3], states[-2]):
         resumed = Coordinator(open_search(asked), 2)
         resumed.restore(state)
-        resumed.share_tree(1)
+        resumed.share_tree(1, nothing_in_flight)
         jobs = resumed.start()
         while jobs:
             jobs = resumed.job_done(jobs[0].run())  # type: ignore[union-attr]

@@ -28,7 +28,7 @@ from search.run_inline import run
 from search.strategies import LeafStrategy, leaf
 from search.strategies.in_place import StretchJob
 from tests.cluster.problems import WALK
-from tests.cluster.searches import compiled_only, session_on
+from tests.cluster.searches import compiled_only, nothing_in_flight, session_on
 from tests.waiting import PATIENCE_S
 
 pytestmark = compiled_only
@@ -283,7 +283,7 @@ def test_other_searches_go_on_as_before(
     Path("walk.py").write_text(WALK)
     request = SearchRequest(game, simulations=300, lanes=2, **{"strategy": "leaf"} | options)
     coordinator = Coordinator(open_search(request), 1)
-    coordinator.share_tree(2)
+    coordinator.share_tree(2, nothing_in_flight)
     assert not any(isinstance(job, StretchJob) for job in coordinator.start())
 
 
