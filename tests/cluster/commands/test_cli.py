@@ -159,6 +159,26 @@ def test_progress_goes_to_standard_error_alone() -> None:
     assert all(line.startswith("banyan: ") for line in lines)
 
 
+@compiled_only
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ((), "2 of 3 workers idle without lanes: --lanes 3 uses all"),
+        (("--lanes", "2"), "1 of 3 workers idle without a lane: --lanes 3 uses all"),
+        (("--strategy", "root", "--lanes", "2"), "1 of 3 workers idle without a lane: --lanes 3 uses all"),
+        (("--lanes", "3"), None),
+        (("--json",), None),
+    ],
+)
+def test_workers_that_a_search_cannot_use_are_told(
+    here: Here, asked: tuple[str, ...], told: str | None
+) -> None:
+    threads = ("--executor", "threads", "--workers", "3")
+    status, _, err = here("search", "tictactoe", "--simulations", "2000", *threads, *asked)
+    assert status == 0
+    assert [line for line in err.splitlines() if "idle" in line] == ([f"banyan: {told}"] if told else [])
+
+
 @pytest.mark.parametrize(
     ("where", "number"),
     [
