@@ -167,7 +167,7 @@ def test_progress_goes_to_standard_error_alone() -> None:
         (("--lanes", "2"), "1 of 3 workers idle without a lane: --lanes 3 uses all"),
         (("--strategy", "root", "--lanes", "2"), "1 of 3 workers idle without a lane: --lanes 3 uses all"),
         (("--lanes", "3"), None),
-        (("--json",), None),
+        (("--no-progress",), None),
     ],
 )
 def test_workers_that_a_search_cannot_use_are_told(
