@@ -180,6 +180,8 @@ def _run_share(
     worker = Worker()
     # The pieces of a lane go to one process; other jobs are dealt in turn.
     mine = [job for job in jobs if (job.lane if isinstance(job, GrowJob) else job.index) % shares == share]
+    # With fewer jobs or lanes than shares some would have none, and never come to an end.
+    mine = mine or jobs
     done = 0
     turn = 0
     start = time.monotonic()

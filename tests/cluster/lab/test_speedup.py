@@ -55,7 +55,7 @@ pytestmark = [
 
 # Long enough for rates within a factor of two; by itself, leaf has short jobs here, which Ray carries slowly.
 SIMULATIONS = 1_000_000
-REQUEST = SearchRequest(game="tictactoe", simulations=SIMULATIONS, batch=64, seed=3, memory_mb=256)
+REQUEST = SearchRequest(game="tictactoe", lanes=16, simulations=SIMULATIONS, batch=64, seed=3, memory_mb=256)
 STRATEGIES = ("root", "tree", "leaf")
 
 
@@ -247,8 +247,10 @@ def test_strategies_are_drawn_on_one_scale(tmp_path: Path) -> None:
     assert efficiency.get_ylim()[0] == 0
 
 
-def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:
-    request = replace(REQUEST, strategy="tree", simulations=50_000)
+@pytest.mark.parametrize(("strategy", "lanes"), [("tree", 16), ("tree", 1), ("root", 1)])
+def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process(strategy: str, lanes: int) -> None:
+    """Also where there are fewer jobs, or lanes, than processes."""
+    request = replace(REQUEST, strategy=strategy, lanes=lanes, simulations=50_000)
     ceiling = Ceiling(request, 2)
     processes = list(ceiling.processes)
     assert ceiling.measure(1) > 0
