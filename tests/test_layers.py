@@ -81,7 +81,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.launch": 218},
     {"cluster.matches": 931, "cluster.client": 366},
     {"cluster.planning": 413, "cluster.play": 613},
-    {"cluster.lab": 4_963},
+    {"cluster.lab": 4_964},
     {"cluster.service": 4_380},
     {"cluster.commands": 1_416},
     {"cluster.cli": 112},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 406,
     "tests.games": 5_357,
     "tests.search": 5_017,
-    "tests.cluster": 12_247,
+    "tests.cluster": 12_248,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_582, "all tests": 24_659, "lines of the page": 4_964, "words of READMEs": 10_806}
+OTHERS = {"product": 38_583, "all tests": 24_660, "lines of the page": 4_964, "words of READMEs": 10_806}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
