@@ -91,11 +91,11 @@ TESTS = {
     "tests": 406,
     "tests.games": 5_357,
     "tests.search": 5_017,
-    "tests.cluster": 12_248,
+    "tests.cluster": 12_250,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 38_583, "all tests": 24_660, "lines of the page": 4_964, "words of READMEs": 10_806}
+OTHERS = {"product": 38_583, "all tests": 24_662, "lines of the page": 4_964, "words of READMEs": 10_806}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

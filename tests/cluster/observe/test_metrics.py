@@ -23,6 +23,7 @@ from search.request import SearchRequest
 from search.result import STOPPED_BY
 from tests.cluster.prometheus import promtool
 from tests.cluster.searches import session_on
+from tests.games.common import JIT
 from tests.waiting import PATIENCE_S
 
 METRICS = Path(__file__).parents[3] / "cluster" / "observe" / "METRICS.md"
@@ -133,13 +134,15 @@ def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) ->
     assert seen.value("banyan_in_flight_jobs") == seen.value("banyan_unobserved_samples") == 0
     assert seen.value("banyan_running_searches") == 0
     costs = counters.round_costs
-    assert seen.value("banyan_rounds_total") == costs.rounds > 0
-    assert seen.value("banyan_round_seconds_total", part="jobs") == costs.jobs_s > costs.longest_s > 0
-    assert seen.value("banyan_round_seconds_total", part="merge") == costs.merge_s > 0
-    strategy = session.search.strategy
-    assert seen.value("banyan_duplicate_expansions_ratio") == strategy.duplicates / strategy.created
-    assert seen.value("banyan_created_nodes_total") == strategy.created
-    assert seen.value("banyan_duplicate_nodes_total") == strategy.duplicates
+    # Where jobs run by turns, no coordinator sees their rounds.
+    assert (costs.rounds > 0) == (strategy != "leaf" or not JIT)
+    assert seen.value("banyan_rounds_total") == costs.rounds
+    assert seen.value("banyan_round_seconds_total", part="jobs") == costs.jobs_s >= costs.longest_s
+    assert seen.value("banyan_round_seconds_total", part="merge") == costs.merge_s
+    made = session.search.strategy
+    assert seen.value("banyan_duplicate_expansions_ratio") == made.duplicates / made.created
+    assert seen.value("banyan_created_nodes_total") == made.created
+    assert seen.value("banyan_duplicate_nodes_total") == made.duplicates
     assert seen.value("banyan_alive_workers", slot="0") == 1
     assert seen.value("banyan_worker_restarts_total", slot="0") == 0
     assert seen.value("banyan_worker_busy_seconds_total", slot="0") == session.executor.workers[0].busy_s > 0
