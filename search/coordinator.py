@@ -116,9 +116,9 @@ class RoundCosts:
     merge_s: float = 0.0
     """Time of the coordinator in which results come into the tree."""
     snapshot_s: float = 0.0
-    """The same for what the jobs of the next round start from."""
+    """Time of the coordinator in which it takes what the jobs of the next round start from."""
     plan_s: float = 0.0
-    """The same for making jobs."""
+    """Time of the coordinator in which it makes jobs."""
     send_s: float = 0.0
     """What else passes between the last result of a round and the first job of the next at a worker."""
 

@@ -52,6 +52,7 @@ class MoveSearch(SearchRequest):
         1,
         help="Logical streams into which the search of a move is divided. Episodes are played side by side, "
         "so more than one lane makes nothing faster.",
+        unset="",
     )
 
     playout_policy: str = option_of(

@@ -19,7 +19,7 @@ from cluster.system.terminal import in_minutes, span
 from games.errors import counted, in_words
 from search.coordinator import RoundCosts
 from search.prepare import open_search
-from search.request import MAX_SIMULATIONS, SearchRequest
+from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
 from search.strategies import STRATEGY_CLASSES
 
 SECONDS = 120.0
@@ -32,8 +32,6 @@ CALIBRATION_S = 1.0
 """Length in seconds of a search that measures a rate, from which the number of simulations is chosen."""
 MORE_CORES = (4, 16, 64)
 """Numbers of cores whose use is computed from the costs of rounds."""
-LANES = 16
-"""Default number of lanes for few workers."""
 LANES_EACH = 4
 """Default lanes per worker for many workers: two bundles in flight with two jobs each."""
 
@@ -384,4 +382,4 @@ def warnings(rows: Sequence[Row]) -> list[str]:
 
 def default_lanes(workers: int) -> int:
     """Default number of lanes, enough to keep ``workers`` workers busy."""
-    return max(LANES, LANES_EACH * workers)
+    return max(DEFAULT_LANES, LANES_EACH * workers)
