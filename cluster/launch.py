@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
-from cluster.executors.choose import refuse_on_ray
 from cluster.front_door.placement import Placement, started_session
 from cluster.observe import view as report
 from cluster.observe.progress import Searched
@@ -76,7 +75,7 @@ class Launch:
         with self._waiting(place, place.on_ray) as tell:
             session = started_session(opened, self._start(place, tell, explain=explain))
         self._say_joined(place, session.executor)
-        workers, lanes = session.executor.num_workers, opened.coordinator.search.plan.lanes
+        workers, lanes = session.executor.num_workers, session.search.plan.lanes
         if workers > lanes and self._output.progress:
             has = "a lane" if workers - lanes == 1 else "lanes"
             self.say(f"{workers - lanes} of {workers} workers idle without {has}: --lanes {workers} uses all")
@@ -236,12 +235,11 @@ def _run(
             if output.progress:
                 started.say(f"metrics at {metrics.url}")
         opened = begin()
-        coordinator, search = opened.coordinator, opened.coordinator.search
-        refuse_on_ray(search.request, place.executor, place.address, place.resources)
+        coordinator = opened.coordinator
         if coordinator.finished:
             if output.progress:
                 started.say("this search is already over; its answer is shown")
-            show(search, coordinator.result(opened.elapsed_s), output)
+            show(coordinator.search, coordinator.result(opened.elapsed_s), output)
             return 0
         keeper = None
         if checkpoint is not None:
@@ -258,7 +256,7 @@ def _run(
             metrics.watch(session)
         with Progress(started.errors, enabled=output.progress) as progress:
             result = run_session(session, (progress,), keeper)
-        show(search, result, output)
+        show(session.search, result, output)
         for line in report.advice(session) if output.progress else ():
             started.say(line)
         if result.stopped_by == "cancelled":

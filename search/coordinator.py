@@ -10,13 +10,12 @@ Invariants:
   order; a result that arrives before its turn waits in `_early`.
 - A result is accepted only while its job is pending; a late or duplicate result is dropped.
 - A lost job is handed out again unchanged. Jobs are pure functions, so the result equals the one
-  that was lost. (Stretches of jobs run in this process, at the tree itself: they are not lost.)
+  that was lost. (Those of `Strategy.share_tree` run in this process, at the tree itself: they are not lost.)
 """
 
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -26,10 +25,9 @@ import numpy as np
 
 from search.job import Job, JobResult
 from search.packing.arrays import Arrays, require, take, within
+from search.plan import LAST_SHARE
 from search.prepare import Search
 from search.result import SearchResult, answer
-from search.strategies import InPlaceStrategy
-from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.summary import digest
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 
@@ -173,13 +171,7 @@ _KEPT = (
 class Coordinator:
     """The state of one search: pending jobs, early results, the merged tree."""
 
-    def __init__(
-        self,
-        search: Search,
-        workers: int,
-        stopwatch: Callable[[], float] = time.perf_counter,
-        first_share: float = 0.5,
-    ) -> None:
+    def __init__(self, search: Search, workers: int, first_share: float = 0.5) -> None:
         """``first_share``: the share of the game's nominal rate that is assumed before the first result."""
         self.search = search
         self.counters = Counters()
@@ -188,8 +180,9 @@ class Coordinator:
         """Number of workers; used for job sizes under a budget in seconds, and for reports."""
         self.executor, self.workers_lost = "inline", 0
         """Where jobs run, and how many processes of workers were lost; for reports."""
-        self._stopwatch = stopwatch
-        self._ledger: Ledger[AnyJob] = Ledger()
+        self.stopwatch: Callable[[], float] = lambda: 0.0
+        """Whoever drives the search sets it, to measure what the coordinator does itself, in seconds."""
+        self._ledger: Ledger[Job] = Ledger()
         self._early: dict[int, tuple[JobResult, float]] = {}
         """By index: a result, and when it came, in elapsed seconds."""
         self._rate = search.game.nominal_simulations_per_s * first_share
@@ -209,15 +202,9 @@ class Coordinator:
         return self.stopped_by is not None
 
     @property
-    def _by_stretches(self) -> InPlaceStrategy | None:
-        """The strategy, if its jobs run in this process by stretches: see `share_tree`."""
-        strategy = self.search.strategy
-        return strategy if isinstance(strategy, InPlaceStrategy) and strategy.shared is not None else None
-
-    @property
     def jobs_in_flight(self) -> int:
-        by_stretches = self._by_stretches
-        return len(self._ledger) if by_stretches is None else by_stretches.issued - by_stretches.absorbed
+        strategy = self.search.strategy
+        return strategy.issued - strategy.absorbed - len(self._early)
 
     @property
     def results_waiting(self) -> int:
@@ -244,23 +231,15 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
-        """Run jobs in that many threads of this process, by stretches, if that pays; 0: elsewhere.
+        """Have jobs that run in so many threads of this process, at the tree itself, if that pays; 0: none.
 
         Only before `start`. ``run`` runs the jobs that a restored search had in flight. The executor must run
-        a StretchJob while its caller waits. Raises InvalidInput (strategy) if jobs cannot run elsewhere.
+        a divided task while its caller waits.
         """
-        strategy = self.search.strategy
-        if threads == 0:
-            strategy.refuse_elsewhere("on Ray")
-        if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
-            return
-        results = {index: done for index, (done, _) in self._early.items()}
-        for index in strategy.jobs.keys() - results.keys():
-            results[index] = run(strategy.jobs[index])
-        strategy.share_tree(threads, results)
-        self._ledger, self._early = Ledger(), {}
+        for job in self.search.strategy.share_tree(threads, run) if threads else ():
+            self._ledger.settle(job.index)
 
-    def start(self, elapsed_s: float = 0.0) -> list[AnyJob]:
+    def start(self, elapsed_s: float = 0.0) -> list[Job]:
         """The first jobs to run: in a resumed search those that were pending, then new ones.
 
         Also called when the executor has lost all its jobs.
@@ -268,22 +247,17 @@ class Coordinator:
         jobs = [] if self.finished else self._ledger.items
         return jobs + self._issue(elapsed_s)
 
-    def job_done(self, done: JobResult | StretchResult, elapsed_s: float = 0.0) -> list[AnyJob]:
+    def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
-        if isinstance(done, StretchResult):
-            # Its statistics are in the tree already.
-            self._note_stretch(done)
-            self._end_if_due()
-            return self._issue(elapsed_s)
         if not self._ledger.settle(done.index) or self.finished:
             self.counters.late_results += 1
             return []
-        self.counters.job_durations.observe(done.duration_s)
+        self.counters.job_durations.observe(done.duration_s / max(1, done.jobs))
         self._note_rate(done.simulations, done.duration_s)
         self._heard_s = elapsed_s
         self._early[done.index] = done, elapsed_s
-        jobs: list[AnyJob] = []
-        strategy, started, costs = self.search.strategy, self._stopwatch(), self.counters.round_costs
+        jobs: list[Job] = []
+        strategy, started, costs = self.search.strategy, self.stopwatch(), self.counters.round_costs
         if self._ended_s is not None:
             costs.send_s += max(0.0, elapsed_s - done.duration_s - self._ended_s)
             self._ended_s = None
@@ -294,10 +268,10 @@ class Coordinator:
             # how many results arrived together.
             jobs += self._issue(elapsed_s)
         if strategy.by_rounds and costs.rounds > rounds:
-            self._ended_s = elapsed_s + self._stopwatch() - started
+            self._ended_s = elapsed_s + self.stopwatch() - started
         return jobs
 
-    def job_lost(self, index: int, reason: str) -> list[AnyJob]:
+    def job_lost(self, index: int, reason: str) -> list[Job]:
         """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
 
         Raises SearchFailed if the job was lost too often.
@@ -316,9 +290,7 @@ class Coordinator:
     def job_failed(self, index: int, error: str) -> None:
         """Raise SearchFailed if the job is pending: a job that raised would raise again."""
         if index in self._ledger and not self.finished:
-            for job in self._ledger.items:
-                if isinstance(job, StretchJob):
-                    self._note_stretch(job.outcome())
+            self._conclude(failed=True)
             raise SearchFailed(f"job {index} failed: {error}")
 
     def check(self, elapsed_s: float) -> None:
@@ -330,19 +302,16 @@ class Coordinator:
         if seconds is None or elapsed_s < seconds:
             return
         strategy = self.search.strategy
-        if strategy.absorbed >= strategy.least_jobs or elapsed_s >= max(seconds, self._heard_s) + GRACE_S:
+        enough = strategy.absorbed >= strategy.least_jobs or strategy.holds_results
+        if enough or elapsed_s >= max(seconds, self._heard_s) + GRACE_S:
             self.stop("seconds")
 
     def stop(self, reason: str) -> None:
         """End the search with the results absorbed so far; no effect on a search that is over."""
         if self.finished:
             return
-        by_stretches = self._by_stretches
-        if reason == "seconds" and by_stretches is not None:
-            # All jobs in flight have been played.
-            job = by_stretches.next_stretch(0, 0, 0.0)
-            self._ledger.hand_out(job.index, job)
-            self._note_stretch(job.run())
+        if reason == "seconds":
+            self._conclude(failed=False)
         self.stopped_by = reason
 
     def result(self, elapsed_s: float, executor: str | None = None) -> SearchResult:
@@ -406,43 +375,35 @@ class Coordinator:
             self._end_if_due()
         self.counters.resumed += not self.finished
 
-    def _issue(self, elapsed_s: float) -> list[AnyJob]:
+    def _issue(self, elapsed_s: float) -> list[Job]:
         """Make all jobs that can be made now."""
-        jobs: list[AnyJob] = []
-        by_stretches, strategy, seconds = self._by_stretches, self.search.strategy, self.search.plan.seconds
-        if by_stretches is not None:
-            if self.finished or self._ledger:
-                return []
-            left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
-            stretch = by_stretches.next_stretch(self._next_size(elapsed_s), self._room(), left_s)
-            self._ledger.hand_out(stretch.index, stretch)
-            return [stretch]
+        jobs: list[Job] = []
+        strategy, seconds = self.search.strategy, self.search.plan.seconds
+        left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
         while not self.finished and strategy.ready:
             size = self._next_size(elapsed_s)
-            if size == 0:
+            if size == 0 and not strategy.holds_results:
                 break
-            started = self._stopwatch()
-            job = strategy.next_job(size)
-            self.counters.round_costs.plan_s += self._stopwatch() - started
+            started = self.stopwatch()
+            job = strategy.next_job(size, left_s)
+            self.counters.round_costs.plan_s += self.stopwatch() - started
             self._ledger.hand_out(job.index, job)
             jobs.append(job)
         return jobs
 
-    def _note_stretch(self, done: StretchResult) -> None:
-        """Count what the stretch that was handed out has done."""
-        strategy, job = self._by_stretches, self._ledger.items[0]
-        assert strategy is not None and strategy.shared is not None and isinstance(job, StretchJob)
-        self._ledger.settle(job.index)
-        strategy.end_stretch(job, done)
-        counters, threads = self.counters, strategy.shared.threads
-        if done.played and done.duration_s > 0:
-            thread_s = done.duration_s * threads
-            self._note_rate(done.simulations, thread_s)
-            counters.job_durations.observe(thread_s / done.played)
+    def _conclude(self, failed: bool) -> None:
+        """Count what jobs have done to the tree without a result that was taken: see `Strategy.conclude`."""
+        done = self.search.strategy.conclude(failed)
+        if done is not None:
+            self._count(done)
+
+    def _count(self, done: JobResult) -> None:
+        counters = self.counters
         counters.jobs_done += done.jobs
         counters.simulations += done.simulations
         counters.playouts += done.playouts
-        counters.tree_full |= bool(strategy.tree.counts[FULL])
+        counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
+        counters.tree_full |= done.tree_full or bool(self.search.strategy.tree.counts[FULL])
 
     def _note_rate(self, simulations: int, seconds: float) -> None:
         """Take a result into the estimate of the simulations/s of one worker."""
@@ -461,32 +422,31 @@ class Coordinator:
             return plan.size(self.search.strategy.issued)
         if plan.seconds is None:
             return min(self._room(), plan.size(self.search.strategy.issued))
-        # Two jobs are in flight for each worker, and none should run past the budget.
-        job_s = plan.job_s(self.workers, (plan.seconds - elapsed_s) / 4)
-        return min(self._room(), self.search.strategy.most, max(1, round(self._rate * job_s)))
+        strategy, costs, left_s = self.search.strategy, self.counters.round_costs, plan.seconds - elapsed_s
+        # None should run past the budget: without rounds two are in flight for each worker.
+        most_s = LAST_SHARE * left_s / -(-plan.lanes // self.workers) if strategy.by_rounds else left_s / 4
+        job_s = plan.job_s(self.workers, most_s, costs.serial_s / max(1, costs.rounds))
+        return min(self._room(), strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
-        started = self._stopwatch()
+        started = self.stopwatch()
         strategy, counters = self.search.strategy, self.counters
         ends_round = strategy.absorb(job, done)
-        merged = self._stopwatch()
+        merged = self.stopwatch()
         counters.merge_durations.observe(merged - started)
         costs = counters.round_costs
         costs.merge_s += merged - started
         if ends_round:
             strategy.end_round()
-            costs.snapshot_s += self._stopwatch() - merged
-        self._round_cpu_s.append(done.cpu_s)
+            costs.snapshot_s += self.stopwatch() - merged
+        if strategy.by_rounds or done.jobs == 1:
+            self._round_cpu_s.append(done.cpu_s)
         if len(self._round_cpu_s) == strategy.lanes:
             costs.rounds += 1
             costs.jobs_s += sum(self._round_cpu_s)
             costs.longest_s += max(self._round_cpu_s)
             self._round_cpu_s.clear()
-        counters.jobs_done += 1
-        counters.simulations += done.simulations
-        counters.playouts += done.playouts
-        counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
-        counters.tree_full |= done.tree_full or bool(strategy.tree.counts[FULL])
+        self._count(done)
         self._end_if_due()
 
     def _end_if_due(self) -> None:

@@ -67,6 +67,28 @@ class Snapshot:
     statistics: Statistics
 
 
+class Job:
+    """What coordinators and executors need to know of a job of any strategy."""
+
+    index: int
+    """Its number among the jobs of its search."""
+    simulations: int
+    lane: int | None
+    """The sequence of jobs that it belongs to; None if it belongs to none."""
+    divided = False
+    """Whether it has a part for each thread of this process, and runs where the tree is: `Task.divided`."""
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """The simulations of each job of the lane up to this one, if workers keep the lane's state."""
+        return ()
+
+    @property
+    def common(self) -> Snapshot | None:
+        """What it starts from, together with the other jobs of its round."""
+        return None
+
+
 @dataclass(frozen=True, eq=False)
 class LaneTree:
     """Strategy root: a lane's tree after some of its jobs. A cache: without it the tree is grown again."""
@@ -78,7 +100,7 @@ class LaneTree:
 
 
 @dataclass(frozen=True, eq=False)
-class GrowJob:
+class GrowJob(Job):
     """Strategy root: the next piece of work on a lane's independent tree.
 
     ``sizes`` is the number of simulations of every job of the lane up to this one. A worker that has the
@@ -95,8 +117,12 @@ class GrowJob:
     """Whether the result must contain the lane's tree, for a checkpoint."""
 
     @property
-    def simulations(self) -> int:
+    def simulations(self) -> int:  # type: ignore[override]
         return self.sizes[-1]
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        return self.sizes
 
 
 class Portions(NamedTuple):
@@ -120,7 +146,7 @@ def empty_portions(rows: int, plies: int) -> Portions:
 
 
 @dataclass(frozen=True, eq=False)
-class RoundJob:
+class RoundJob(Job):
     """Strategy tree: one lane's part of a round, which starts from a snapshot of the shared tree."""
 
     index: int
@@ -130,6 +156,10 @@ class RoundJob:
     snapshot: Snapshot
     portions: Portions | None = None
     """Where the simulations are made; None: in the whole tree, which then every lane grows."""
+
+    @property
+    def common(self) -> Snapshot:
+        return self.snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +184,7 @@ def _received(kind: type[_Sent], *values: Any) -> _Sent:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafJob(_Sent):
+class LeafJob(_Sent, Job):
     """Strategy leaf: playouts from a batch of B leaves, each given by its moves from the root."""
 
     index: int
@@ -166,9 +196,10 @@ class LeafJob(_Sent):
     """int32[B]: the number of playouts from each leaf."""
     draws: npt.NDArray[np.uint64]
     """uint64[B, 2]: the random stream of each leaf's determinization; [0, 2] if nothing is hidden."""
+    lane = None
 
     @property
-    def simulations(self) -> int:
+    def simulations(self) -> int:  # type: ignore[override]
         return sum(self.visits.tolist())
 
 
@@ -200,9 +231,6 @@ class Positions(_Sent):
     """int32[B]: the number of legal moves; 0 if the game is over."""
     moves: npt.NDArray[np.uint16]
     """uint16[sum of counts]: the legal moves of all leaves, concatenated."""
-
-
-Job = GrowJob | RoundJob | LeafJob
 
 
 def tells_lines(game: Game, request: SearchRequest) -> bool:
@@ -254,3 +282,5 @@ class JobResult(_Sent):
     """Strategy leaf with a game in plain Python: what the rules say of the leaves."""
     outlook: Outlook | None = None
     """The best line, or scores by player."""
+    jobs: int = 1
+    """The number of jobs whose results it stands for; other than 1 if they are in the tree already."""

@@ -29,6 +29,11 @@ ENDLESS_S = 10.0
 """Planning horizon of a search without a budget."""
 ENDLESS_JOB_S = 0.05
 """Target length of its jobs by the nominal rate of the game, which may be many times too high."""
+ROUND_PAYS = 16
+"""Under a budget in seconds there are more rounds than the fewest only while their jobs take this many times
+as long as what a round costs beside them."""
+LAST_SHARE = 0.8
+"""Share of the time that is left which the jobs of a round may take together, so that none runs past it."""
 MIN_ROUNDS = 32
 """The least number of rounds of a search, if its budget allows so many: fewer rounds play worse."""
 
@@ -44,8 +49,9 @@ class SearchPlan:
     lanes: int
     """The request's lanes, or fewer if the budget in simulations is smaller than that."""
     rounds: int
-    """Jobs of each lane; with a budget in seconds, their target number. subtree: stretches, each
-    with the sizes of all lanes."""
+    """Jobs of each lane; with a budget in seconds, the most that are aimed at."""
+    least_rounds: int
+    """With a budget in seconds, the fewest jobs of each lane that are aimed at."""
     mean_job_s: float
     """Length of a job in seconds of one core, by the nominal rate of the game."""
     job_size: int
@@ -98,14 +104,19 @@ class SearchPlan:
             return np.array([self.size(index) for index in range(first, last)], dtype=np.int64)
         return np.diff(np.arange(first, last + 1) * self.simulations // self.jobs)
 
-    def job_s(self, cores: int, most_s: float) -> float:
+    def job_s(self, cores: int, most_s: float, serial_s: float) -> float:
         """Target length of the next job in seconds of one core, with a budget in seconds.
 
-        It is at most ``most_s``, and chosen for about ``rounds`` rounds on this number of cores.
+        It is at most ``most_s``, and chosen for up to ``rounds`` rounds on this number of cores, but for
+        fewer where they would spend more than one ROUND_PAYS-th of their time on ``serial_s``, what a round
+        costs in which no job runs.
         """
         assert self.seconds is not None
-        per_round = self.seconds * cores / (self.lanes * self.rounds)
-        return max(SHORTEST_JOB_S, min(job_seconds(self.lanes), per_round, most_s))
+        job_s, longest_s = (
+            self.seconds * cores / (self.lanes * rounds) for rounds in (self.rounds, self.least_rounds)
+        )
+        job_s = max(job_s, min(longest_s, ROUND_PAYS * serial_s * cores / self.lanes))
+        return max(SHORTEST_JOB_S, min(job_seconds(self.lanes), job_s, most_s))
 
 
 def job_seconds(lanes: int) -> float:

@@ -82,8 +82,6 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
 def check_request(request: SearchRequest, *, files: bool = True, external: bool = False) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
     _refuse_evaluators(request, files, external)
-    if not files:
-        STRATEGY_CLASSES[request.strategy].refuse_elsewhere("in a service")
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -170,7 +168,6 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
-    total += strategy.further_slots(plan.lanes, game)
     if strategy.lanes_alone:
         kept = None
     if kept is not None:
@@ -209,7 +206,6 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
     check_form(request, game)
     strategy = STRATEGY_CLASSES[request.strategy]
-    strategy.refuse(request, game)
     hidden = _treatment(request, game)
     plan = strategy.make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))

@@ -20,10 +20,6 @@ from search.options import (
 )
 
 STRATEGIES = ("root", "tree", "leaf")
-"""Those whose jobs can be sent to other processes."""
-SUBTREE = "subtree"
-"""The strategy whose jobs run in threads of one process."""
-ALL_STRATEGIES = (*STRATEGIES, SUBTREE)
 FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
@@ -126,9 +122,8 @@ class SearchRequest:
     strategy: str = _basic(
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
-        "one tree whose leaves are evaluated by workers (leaf), or one tree in which threads of one process "
-        "grow different subtrees (subtree, for two threads; in more, tree and root make more simulations).",
-        choices=ALL_STRATEGIES,
+        "or one tree whose leaves are evaluated by workers (leaf).",
+        choices=STRATEGIES,
     )
     seed: int = _basic(0, help="Seed of all random numbers.", bounds=(0, 2**63 - 1), key=None)
 
@@ -215,7 +210,8 @@ class SearchRequest:
         "least one per worker.",
         bounds=(1, MAX_LANES),
         unit="lanes",
-        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many",
+        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many, and "
+        "by the clock 2 for each worker",
     )
     rounds: int | None = _parallel(
         None,
@@ -339,6 +335,11 @@ class SearchRequest:
     def most_simulations(self) -> int:
         """The largest number of simulations at any budget: visit counts are limited."""
         return MAX_SIMULATIONS if self.wide else NARROW_SIMULATIONS
+
+    @property
+    def by_the_clock(self) -> bool:
+        """Whether the budget is in seconds alone."""
+        return self.seconds is not None and self.simulations is None
 
     @property
     def most_lanes(self) -> int:

@@ -14,11 +14,10 @@ from functools import partial
 
 from games.errors import InvalidInput, foreign
 from search.coordinator import Coordinator
-from search.job import JobResult, LeafJob
+from search.job import Job, JobResult
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.strategies.in_place import AnyJob
 from search.worker import Worker
 
 FIRST_SHARE = 0.01
@@ -62,14 +61,14 @@ def run_inline(
         worker.prepare(context)
     several = worker.at_once(context) > 1
     coordinator = Coordinator(search, 1, first_share=FIRST_SHARE)
+    coordinator.stopwatch = clock
     coordinator.share_tree(1, partial(worker.run, context))
-    waiting: deque[tuple[AnyJob, Future[JobResult] | None]] = deque()
+    waiting: deque[tuple[Job, Future[JobResult] | None]] = deque()
     """Jobs without a result, in order; those that are awaited have begun."""
 
-    def begin(jobs: list[AnyJob]) -> None:
+    def begin(jobs: list[Job]) -> None:
         for job in jobs:
-            awaited = worker.begin(context, job) if several and isinstance(job, LeafJob) else None
-            waiting.append((job, awaited))
+            waiting.append((job, worker.begin(context, job) if several else None))
 
     began_s = clock()
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import overload
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from search.kernel.engine import engine_of
 from search.kernel.learning import forget
 from search.kernel.workspace import Workspace
 from search.strategies import STRATEGY_CLASSES, Runner
-from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 
 
 def why_one_at_a_time(context: Context) -> str | None:
@@ -49,19 +47,21 @@ class Worker:
         job = STRATEGY_CLASSES[context.request.strategy].least_job(engine, context)
         if job is not None:
             # What is wrong with an evaluator shows here as well, before the search begins.
-            self._run(context, job)
+            self.run(context, job)
             self._search_id = None
 
-    @overload
-    def run(self, context: Context, job: Job) -> JobResult: ...
-
-    @overload
-    def run(self, context: Context, job: StretchJob) -> StretchResult: ...
-
-    def run(self, context: Context, job: AnyJob) -> JobResult | StretchResult:
+    def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments; they depend on context and job alone, not on earlier jobs of this worker,
-        unless ``goes_on`` is set."""
-        return job.run() if isinstance(job, StretchJob) else self._run(context, job)
+        unless ``goes_on`` is set. A divided job changes the tree of its search instead."""
+        started, cpu_s = time.perf_counter(), time.thread_time()
+        runner = self._runner_of(context)
+        runner.work.tally[:] = 0
+        with np.errstate(over="ignore"):
+            done = runner.run(job)
+        if job.divided:
+            return done
+        took_s = time.perf_counter() - started
+        return replace(done, duration_s=took_s, cpu_s=time.thread_time() - cpu_s)
 
     def at_once(self, context: Context) -> int:
         """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""
@@ -82,15 +82,6 @@ class Worker:
     def begin_episode(self, context: Context) -> None:
         """Forget what playouts have learnt, where jobs go on from each other."""
         forget(self._runner_of(context).work)
-
-    def _run(self, context: Context, job: Job) -> JobResult:
-        started, cpu_s = time.perf_counter(), time.thread_time()
-        runner = self._runner_of(context)
-        runner.work.tally[:] = 0
-        with np.errstate(over="ignore"):
-            done = runner.run(job)
-        took_s = time.perf_counter() - started
-        return replace(done, duration_s=took_s, cpu_s=time.thread_time() - cpu_s)
 
     def _runner_of(self, context: Context) -> Runner:
         """The runner of this search; that of another one is dropped, with all that it keeps."""

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -357,13 +357,13 @@ def read_format(asked: str | None, out: Path | None) -> str:
     return asked or "png"
 
 
-def read_strategies(text: str, known: Sequence[str] = STRATEGIES) -> list[str]:
-    """Names of strategies separated by commas, all of them ``known``. Raises InvalidInput (strategies)."""
+def read_strategies(text: str) -> list[str]:
+    """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
     from games.errors import InvalidInput
 
     names = [name.strip() for name in text.split(",")]
-    if not set(names) <= set(known):
-        raise InvalidInput("strategies", text, "a list of " + ", ".join(known))
+    if not set(names) <= set(STRATEGIES):
+        raise InvalidInput("strategies", text, "a list of " + ", ".join(STRATEGIES))
     return names
 
 
@@ -375,37 +375,6 @@ def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
 
     if game.partition(":")[0] in BEST:
         print("a stronger search for the best move: --preset best", file=sys.stderr)
-
-
-def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
-    """Name another strategy to a person at a terminal whose search would do more with it; whether one was
-    named. ``threads`` None: the search ran elsewhere."""
-    if json_output or not sys.stderr.isatty() or threads is None:
-        return False
-    import games
-    from games.errors import InvalidInput
-    from search.prepare import check_search
-    from search.strategies import STRATEGY_CLASSES, plan_search
-
-    rival = STRATEGY_CLASSES[request.strategy].rival(request, threads)
-    if rival is None or plan_search(request, games.load(request.game)).lanes == 1:
-        return False
-    try:
-        check_search(replace(request, strategy=rival[0]), games.load(request.game))
-    except InvalidInput:
-        return False
-    print(rival[1], file=sys.stderr)
-    return True
-
-
-def suggest_on_ray(request: SearchRequest) -> None:
-    """Name another strategy where calls on Ray take far longer than jobs of this one."""
-    import games
-    from search.strategies import STRATEGY_CLASSES
-
-    advice = STRATEGY_CLASSES[request.strategy].advice_on_ray(request, games.load(request.game))
-    if advice is not None:
-        report(advice)
 
 
 def report(line: str) -> None:

@@ -17,8 +17,6 @@ from cluster.commands.options import (
     SearchPlace,
     option,
     suggest_best,
-    suggest_on_ray,
-    suggest_rival,
 )
 from cluster.system.terminal import Output
 from search.options import SEARCH
@@ -51,7 +49,6 @@ def search(
     ),
 ) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.executors.choose import on_this_machine
     from cluster.launch import run_search
     from games.errors import InvalidInput
 
@@ -68,14 +65,6 @@ def search(
         )
     if status == 0:
         suggest_best(request.game, preset, output.json)
-        placed = place.placement()
-        on_ray = server is None and placed.on_ray
-        threads = None
-        if server is None and not on_ray:
-            threads = 1 if placed.executor == "inline" else on_this_machine(placed.range)
-        suggest_rival(request, threads, output.json)
-        if on_ray:
-            suggest_on_ray(request)
     return status
 
 

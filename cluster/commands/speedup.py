@@ -28,7 +28,7 @@ from cluster.commands.options import (
     request_option,
     suggest_best,
 )
-from search.request import ALL_STRATEGIES, SearchRequest
+from search.request import SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,9 +47,7 @@ class Measurement:
         "Numbers of workers to measure; auto: 1, 2, 4, 8, ... to all CPUs, those of the cluster with "
         "--address.",
     )
-    strategies: str = option(
-        "root,tree", "S,S,...", "Strategies to measure: root, tree, leaf; in threads also subtree."
-    )
+    strategies: str = option("root,tree", "S,S,...", "Strategies to measure: root, tree, leaf.")
     seconds: float | None = option(
         None,
         "S",
@@ -98,7 +96,7 @@ def speedup(
     """Run the same search on each number of workers: simulations/s, speedup, and share of the ceiling.
 
     The ceiling is the rate of the same number of independent processes that run the same jobs without
-    communication, or with subtree search on their own. All numbers of workers get about the same time, so
+    communication. All numbers of workers get about the same time, so
     that runs of many workers are repeated more often. Digests must be equal: the number of workers must not
     change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
     than possible. With --metrics-port it ends with Ctrl-C, so that the figures can be read.
@@ -107,7 +105,7 @@ def speedup(
     from games.errors import counted
 
     counts = _counts(measurement)
-    names = read_strategies(measurement.strategies, ALL_STRATEGIES)
+    names = read_strategies(measurement.strategies)
     drawn = read_format(picture, out)
     request = _request(game, measurement, names, max(counts))
     so_far: list[Row] = []
@@ -172,9 +170,7 @@ def _counts(measurement: Measurement) -> list[int]:
 def _request(game: str, measurement: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
     """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
     import games
-    from cluster.executors.choose import refuse_on_ray
     from cluster.lab.throughput.speedup import default_lanes
-    from cluster.runtime.workers import ONE_CPU
     from games.errors import InvalidInput
     from search.players.presets import measured_settings_of
     from search.prepare import check_request
@@ -201,9 +197,7 @@ def _request(game: str, measurement: Measurement, strategies: Sequence[str], wor
     if measurement.preset is not None:
         request = replace(request, **measured_settings_of(measurement.preset, loaded))
     for strategy in strategies:
-        one = replace(request, strategy=strategy)
-        refuse_on_ray(one, measurement.executor, measurement.address, ONE_CPU)
-        check_request(one)
+        check_request(replace(request, strategy=strategy))
     return request
 
 

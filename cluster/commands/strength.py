@@ -35,7 +35,7 @@ class Searches:
     strategies: str = option(
         "root,tree,leaf",
         "S,S,...",
-        "Strategies to measure: root, tree, leaf and subtree, each optionally with options of the "
+        "Strategies to measure: root, tree and leaf, each optionally with options of the "
         "player uct: tree,tree:rounds=8,root.",
     )
     options: str = option("", "K=V,...", "Options of the player uct for all searches, such as c=0.5.")

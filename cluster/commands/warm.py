@@ -14,7 +14,7 @@ from cluster.commands.options import (
     read_strategies,
     report,
 )
-from search.request import ALL_STRATEGIES
+from search.request import STRATEGIES
 
 SEARCH_S = 0.05
 
@@ -24,7 +24,7 @@ def warm(
         list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
     ] = None,
     everything: bool = option(False, None, "Compile all built-in games.", None, "--all"),
-    strategies: str = option(",".join(ALL_STRATEGIES), "NAME,...", "The strategies to compile for."),
+    strategies: str = option(",".join(STRATEGIES), "NAME,...", "The strategies to compile for."),
     progress: ProgressOption = True,
     no_color: NoColorOption = False,
 ) -> None:
@@ -41,7 +41,7 @@ def warm(
     from games.compile.watch import keeping_notes
     from games.errors import InvalidInput
 
-    names = read_strategies(strategies, ALL_STRATEGIES)
+    names = read_strategies(strategies)
     if everything == bool(wanted):
         raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
     specs, console = wanted or built_in(), stderr_console(False if no_color else None)
@@ -70,7 +70,6 @@ def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
     import games
     import search
     from cluster.play.play import Play
-    from games.errors import InvalidInput
     from search.players import player_of
     from search.players.presets import STRONGEST, opponent_of
     from search.request import SearchRequest
@@ -78,12 +77,7 @@ def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
     seconds = {}
     for strategy in strategies:
         began = time.perf_counter()
-        try:
-            search.run(SearchRequest(spec, strategy=strategy, lanes=4, seconds=SEARCH_S))
-        except InvalidInput as error:
-            if error.field != "strategy":
-                raise
-            continue
+        search.run(SearchRequest(spec, strategy=strategy, lanes=4, seconds=SEARCH_S))
         seconds[strategy] = time.perf_counter() - began
     began, game = time.perf_counter(), games.load(spec)
     Play(game, player_of(opponent_of(STRONGEST, game, SEARCH_S), game), (), seed=0).warm_up()

@@ -15,8 +15,6 @@ from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
-from search.request import SearchRequest
-from search.strategies import STRATEGY_CLASSES
 from search.worker import Worker
 
 NAMES = ("auto", "ray", "threads", "inline")
@@ -78,12 +76,6 @@ def make_executor(
     return RayExecutor(
         wanted, address, job_timeout_s, make_worker, in_flight, resources, queue, standing, notify, cancelled
     )
-
-
-def refuse_on_ray(request: SearchRequest, name: str, address: str | None, resources: Resources) -> None:
-    """Raise InvalidInput (strategy) for a search in threads that is to run on Ray."""
-    if name == "ray" or address is not None or resources != ONE_CPU:
-        STRATEGY_CLASSES[request.strategy].refuse_elsewhere("on Ray")
 
 
 def _handover(

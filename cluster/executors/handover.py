@@ -79,7 +79,8 @@ class HandoverExecutor(Executor):
 
     @property
     def num_workers(self) -> int:
-        return self._executor.num_workers
+        """Before `open` the workers that a search may have."""
+        return self._wanted if self._context is None else self._executor.num_workers
 
     @property
     def threads_here(self) -> int:

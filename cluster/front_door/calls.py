@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Unpack
 
 from cluster.checkpoint.checkpoint import Opened, described, read_checkpoint, write_archive
-from cluster.executors.choose import refuse_on_ray
 from cluster.front_door.options import (
     RequestOptions,
     SearchOptions,
@@ -178,7 +177,6 @@ def resume(
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
-    refuse_on_ray(checkpoint.request, placement.executor, placement.address, placement.resources)
     return RunningSearch(foreign(checkpoint.open), placement.start_quietly)
 
 
@@ -289,7 +287,6 @@ def run(
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
-    refuse_on_ray(request, placement.executor, placement.address, placement.resources)
     return RunningSearch(Opened(Coordinator(foreign(open_search, request), 1)), placement.start_quietly)
 
 

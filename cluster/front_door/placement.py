@@ -19,6 +19,9 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
+from search.coordinator import Coordinator
+from search.prepare import open_search
+from search.strategies import for_workers
 
 LOG = logging.getLogger("banyan")
 """Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
@@ -109,8 +112,18 @@ class Placement:
 
 
 def started_session(opened: Opened, executor: Executor) -> Session:
-    """The session of an opened search on a started executor; returns when its jobs can run."""
+    """The session of an opened search on a started executor; returns when its jobs can run.
+
+    If nothing was searched yet, it may be a search of another coordinator, with lanes for all workers.
+    """
     coordinator = opened.coordinator
+    search, context = coordinator.search, coordinator.search.context
+    request = for_workers(search.request, executor.num_workers)
+    if request != search.request and search.strategy.issued == 0:
+        source, evaluator = context.game_source, context.evaluator_source
+        coordinator = Coordinator(
+            open_search(request, source=source, evaluator=evaluator, whole_spec=context.game), 1
+        )
     executor.open(coordinator.search.context)
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)

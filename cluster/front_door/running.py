@@ -270,8 +270,7 @@ class RunningSearch:
 
     def _write(self, keeper: Keeper) -> None:
         session = self._session
-        elapsed_s = self._opened.elapsed_s if session is None else session.elapsed_s
-        keeper.begin(Opened(self._opened.coordinator, elapsed_s))
+        keeper.begin(self._opened if session is None else Opened(session.coordinator, session.elapsed_s))
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float | None = None) -> bool:
         """Wait until ``condition`` holds or the search is over; returns False after ``timeout_s``."""

@@ -14,7 +14,7 @@ from typing import Any
 from cluster.report.machine import provenance
 from cluster.system.files import replacing
 
-COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00", "subtree": "#5b2a86"}
+COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00"}
 """Colours of the strategies: colour-blind readers tell them apart, and so do prints in shades of grey."""
 FOOT_IN = 0.22
 """Height of the line at the foot, in inches; half of it lies between panels and legend."""

@@ -12,25 +12,25 @@ from typing import Any, Protocol
 from cluster.runtime.drive import TICK_S, drive
 from cluster.runtime.tasks import OPENED, Common, Event, Executor, JobDone, JobLost, Task
 from search.coordinator import Coordinator, SearchFailed
-from search.job import GrowJob, RoundJob
+from search.job import Job
 from search.prepare import Search
 from search.result import SearchResult
-from search.strategies.in_place import AnyJob, StretchJob
 from search.worker import Worker
 
 
-def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task:
+def task_of(job: Job, context: int = OPENED, work: int | None = None) -> Task:
     """The task that runs a job. ``work`` None: the job's number of simulations."""
-    work = job.simulations if work is None else work
-    if isinstance(job, StretchJob):
-        return Task(job.index, job, work, context, divided=True)
-    if isinstance(job, GrowJob):
-        return Task(job.index, job, work, context, job.lane, pieces=job.sizes)
-    if isinstance(job, RoundJob):
-        statistics = job.snapshot.statistics
-        common = Common(job.snapshot.key, statistics, statistics.nbytes)
-        return Task(job.index, job, work, context, job.lane, common=common)
-    return Task(job.index, job, work, context)
+    common = job.common
+    return Task(
+        job.index,
+        job,
+        job.simulations if work is None else work,
+        context,
+        job.lane,
+        job.pieces,
+        None if common is None else Common(common.key, common.statistics, common.statistics.nbytes),
+        job.divided,
+    )
 
 
 class Observer(Protocol):
@@ -115,6 +115,7 @@ class Session:
 
     def begin(self) -> list[Task]:
         """Start the clock; returns the first tasks to run."""
+        self.coordinator.stopwatch = self.clock
         self.coordinator.share_tree(self.executor.threads_here, partial(Worker().run, self.search.context))
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
@@ -137,10 +138,10 @@ class Session:
             raise failed from event.cause
         return []
 
-    def _tasks(self, jobs: list[AnyJob]) -> list[Task]:
+    def _tasks(self, jobs: list[Job]) -> list[Task]:
         return [task_of(job, self.context, self._work(job)) for job in jobs]
 
-    def _work(self, job: AnyJob) -> int:
+    def _work(self, job: Job) -> int:
         if self.work_unit_s is None:
             return job.simulations
         return max(1, round(job.simulations / self.coordinator.rate / self.work_unit_s))
@@ -193,4 +194,4 @@ def session_on(
     """The session of a search on the first ``workers`` workers of an executor, which is opened for it."""
     executor.use(workers)
     executor.open(search.context)
-    return Session(Coordinator(search, workers, clock), executor, clock)
+    return Session(Coordinator(search, workers), executor, clock)

@@ -23,7 +23,7 @@ from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
-from search.request import DEFAULT_MEMORY_MB, STRATEGIES, SearchRequest, request_of
+from search.request import DEFAULT_MEMORY_MB, SearchRequest, request_of
 from search.tree.arena import MAX_CHILDREN
 
 PRIORITIES = (-10, 10)
@@ -130,9 +130,7 @@ def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
 
 def _field(knob: Knob) -> tuple[Any, Any]:
     """Type and field of an option. Bounds and choices are only described; `SearchRequest` checks them."""
-    # Workers of a service do not share a tree.
-    choices = STRATEGIES if knob.name == "strategy" else knob.option.choices
-    told: dict[str, Any] = {"enum": [*choices]} if choices else {}
+    told: dict[str, Any] = {"enum": [*knob.option.choices]} if knob.option.choices else {}
     default: Any = knob.asked_default
     if knob.option.bounds is not None and knob.option.bounds[0] != LOWEST:
         told = dict(zip(("minimum", "maximum"), knob.option.bounds, strict=True))

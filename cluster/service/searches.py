@@ -44,6 +44,7 @@ from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
+from search.strategies import for_workers
 from search.worker import Worker
 
 CLOSE_S = 0.5
@@ -426,6 +427,8 @@ class Searches:
                     return checkpoint.open(files=False, external=external)
             except InvalidInput as error:
                 LOG.warning("search %s begins anew: %s", search_id, error)
+        workers = sum(worker.alive for worker in self.pool.executor.workers)
+        request = for_workers(request, workers, self.limits.lanes)
         return Opened(Coordinator(open_search(request, files=False, external=external), 1))
 
     def _conclude(

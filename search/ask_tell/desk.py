@@ -30,11 +30,10 @@ from search.ask_tell.leaf import (
     unpack_answers,
 )
 from search.coordinator import Coordinator
-from search.job import JobResult, LeafJob
+from search.job import Job, JobResult, LeafJob
 from search.kernel.engine import engine_of
 from search.kernel.evaluation import Reached, outcome_of, reach
 from search.packing.arrays import Arrays, require, take, within
-from search.strategies.in_place import AnyJob
 
 ID = "the id of a leaf that was handed out"
 
@@ -82,7 +81,7 @@ class Desk:
         self._engine, self._root_state = engine_of(search.game, context.features), context.root_state
         self._strategy, self._temperature = search.strategy, context.request.policy_temperature
         self._next_number = 0
-        self._jobs: deque[AnyJob] = deque()
+        self._jobs: deque[Job] = deque()
         """Jobs of the coordinator whose leaves have no numbers yet."""
         self._results: deque[JobResult] = deque()
         """Results for the coordinator."""

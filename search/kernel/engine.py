@@ -41,9 +41,7 @@ class Engine:
     look_back: Callable[..., None]
     """Only with ``features.learnt``."""
     take_turns: Callable[..., int]
-    """Only for compiled rules, as the next one: see search/kernel/turns.py."""
-    take_subtrees: Callable[..., int]
-    """See search/kernel/subtrees.py."""
+    """Only for compiled rules: see search/kernel/turns.py."""
 
     def __init__(self, game: Game, features: Features) -> None:
         self.game = game

@@ -24,7 +24,6 @@ from search.kernel import (
     playout,
     portions,
     select,
-    subtrees,
     turns,
     uct,
 )
@@ -52,7 +51,6 @@ INNER: Table = (
     ("EVALUATED", (backup.note_heuristic,)),
     ("", (select.select_or_expand, backup.note_score, backup.score_at_end, backup.value_of_leaf)),
     ("", (backup.back_up, loop.descend, portions.go_to)),
-    ("COMPILED", (subtrees.select_subtree, subtrees.grow_subtree)),
 )
 """Functions that only other ones call."""
 OUTER: Table = (
@@ -60,7 +58,7 @@ OUTER: Table = (
     ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
     ("", (portions.plan_visits, portions.grow_portions)),
     ("LEARNT", (learning.look_back,)),
-    ("COMPILED", (turns.take_turns, subtrees.take_subtrees)),
+    ("COMPILED", (turns.take_turns,)),
 )
 """The kernels, which Python calls."""
 

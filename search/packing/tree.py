@@ -41,22 +41,19 @@ EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
 
 
 @cached_njit
-def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32], reserved: Int) -> bool:
-    """Write the kind of each used slot to ``kinds`` ([used]); returns whether the arena is sound.
+def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32]) -> bool:
+    """Write the kind of each used slot to ``kinds`` ([used], EMPTY before); returns whether the arena is
+    sound.
 
-    It is sound if each used slot belongs to exactly one block, but for as many as are ``reserved``, and all
-    blocks lie within the used slots. Before, kinds of reserved slots are FREE if it is known which they are,
-    all others EMPTY. ``queue`` ([nodes]) is scratch. ``tree.free`` may have the lists of several lanes, one
-    after the other.
+    It is sound if each used slot belongs to exactly one block, and all blocks lie within the used slots.
+    ``queue`` ([nodes]) is scratch.
     """
     used = tree.counts[USED]
-    if kinds[ROOT] != EMPTY:
-        return False
     kinds[ROOT] = NODE
     queue[0] = ROOT
     count = 1
     place = 0
-    accounted: Int = 1 + reserved
+    accounted: Int = 1
     while place < count:
         node = np.int64(queue[place])
         place += 1
@@ -80,7 +77,7 @@ def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.i
                 kinds[slot] = SPARE
         accounted += capacity
     for which in range(len(tree.free)):
-        capacity = np.int64(CAPACITIES[which % len(CAPACITIES)])
+        capacity = np.int64(CAPACITIES[which])
         block = np.int64(tree.free[which])
         while block != NO_BLOCK:
             if block < 1 or block + capacity > used:
@@ -94,30 +91,21 @@ def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.i
     return bool(count == len(queue) and accounted == used)
 
 
-Ranges = Sequence[tuple[int, int]]
-"""The first slot of each range, and the one after its last."""
-
-
-def _kinds(tree: Tree, reserved: Ranges, lost: int) -> npt.NDArray[np.uint8]:
+def _kinds(tree: Tree) -> npt.NDArray[np.uint8]:
     kinds = np.zeros(int(tree.counts[USED]), dtype=np.uint8)
-    for begin, end in reserved:
-        kinds[begin:end] = FREE
-    slots = sum(end - begin for begin, end in reserved)
-    require(int(np.count_nonzero(kinds)) == slots, "reserved parts of the tree's arena overlap")
     queue = np.empty(int(tree.counts[NODES]), dtype=np.int32)
-    require(slot_kinds(tree, kinds, queue, slots + lost), "the tree's arena is torn")
+    require(slot_kinds(tree, kinds, queue), "the tree's arena is torn")
     return kinds
 
 
-def pack_tree(tree: Tree, reserved: Ranges = (), lost: int = 0) -> Arrays:
-    """The tree as arrays; raises CorruptState if its arena is not sound. No node is in a ``reserved`` slot,
-    nor in ``lost`` others.
+def pack_tree(tree: Tree) -> Arrays:
+    """The tree as arrays; raises CorruptState if its arena is not sound.
 
     ``counts`` [3]; ``nodes``: a bit for each used slot, whether a node stands there; the columns of the
     tree for these nodes alone; ``free_blocks``: the free blocks, class by class in the order of their
     lists, and ``free_lengths`` [lists]: how many of each.
     """
-    kinds = _kinds(tree, reserved, lost)
+    kinds = _kinds(tree)
     is_node = kinds == NODE
     used = len(kinds)
     blocks: list[int] = []
@@ -137,7 +125,7 @@ def pack_tree(tree: Tree, reserved: Ranges = (), lost: int = 0) -> Arrays:
     }
 
 
-def unpack_tree(tree: Tree, arrays: Arrays, reserved: Ranges = (), lost: int = 0) -> None:
+def unpack_tree(tree: Tree, arrays: Arrays) -> None:
     """Make the tree, modified in place, the one that was packed.
 
     It has the layout of that one, and at least as many slots as were used. Raises CorruptState, and then the
@@ -156,10 +144,7 @@ def unpack_tree(tree: Tree, arrays: Arrays, reserved: Ranges = (), lost: int = 0
         within(arrays[name], 0, np.iinfo(arrays[name].dtype).max, name)
     tree.counts[USED], tree.counts[NODES], tree.counts[FULL] = used, nodes, full
     _link_free_blocks(tree, arrays, used)
-    require(
-        np.array_equal(_kinds(tree, reserved, lost) == NODE, is_node),
-        "the tree's nodes are not where it says",
-    )
+    require(np.array_equal(_kinds(tree) == NODE, is_node), "the tree's nodes are not where it says")
 
 
 def _link_free_blocks(tree: Tree, arrays: Arrays, used: int) -> None:

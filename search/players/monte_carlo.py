@@ -29,7 +29,7 @@ from search.players.presets import NAMES, PLAIN, settings_of
 from search.prepare import check_form, open_view
 from search.request import SearchRequest, features_of
 from search.run_inline import run_inline
-from search.strategies import STRATEGY_CLASSES, InPlaceStrategy
+from search.strategies import STRATEGY_CLASSES
 from search.summary import choose
 from search.worker import Worker
 
@@ -75,7 +75,7 @@ def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
         budgets = ", ".join([f"plies={plies}", *given])
         raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds and plies")
     kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
-    if plies and kind is not None and issubclass(kind, InPlaceStrategy):
+    if plies and kind is not None and kind.by_leaves:
         # The time of threads decides how many of their jobs are run at a stretch.
         raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with plies")
     if plies or not given:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -43,7 +44,7 @@ class Setup:
     """How many legal moves the root has."""
 
 
-class Runner:
+class Runner(ABC):
     """What a worker does with the jobs of one search. All that it keeps between jobs is a cache, whose loss
     costs only time, unless ``goes_on`` is set."""
 
@@ -54,14 +55,16 @@ class Runner:
         """``work``: scratch; ``goes_on``: whether a job knows what playouts learnt in those before it."""
         self.engine, self.context, self.work, self.goes_on = engine, context, work, goes_on
 
+    @abstractmethod
     def run(self, job: Any) -> JobResult:
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
         set."""
-        raise NotImplementedError("jobs that run by stretches alone")
 
     def begin(self, job: Any) -> Future[JobResult]:
-        """Begin a job; the future gets what `run` returns or raises. Only if `at_once` is more than 1."""
-        raise NotImplementedError("jobs that are not awaited")
+        """Begin a job; the future gets what `run` returns or raises."""
+        done: Future[JobResult] = Future()
+        done.set_result(self.run(job))
+        return done
 
     def hand_over(self, lane: int) -> LaneTree | None:
         """Remove and return the tree of a lane, for another worker; None if it is not here."""
@@ -116,37 +119,16 @@ class Strategy(ABC):
     lanes_alone: ClassVar[bool] = False
     """Whether lanes share nothing: each can search a determinization of its own, and none can begin with a
     tree that an earlier search has left."""
-    runner: ClassVar[type[Runner]] = Runner
+    runner: ClassVar[type[Runner]]
     """What a worker does with jobs."""
-    sends_jobs: ClassVar[bool] = True
-    """Whether jobs can be sent to other processes."""
     by_rounds: ClassVar[bool] = False
     """Whether the jobs of a round start from one snapshot of the tree."""
+    lanes_of_a_worker: ClassVar[int] = 0
+    """By the clock, how many lanes a request that names none gets for each worker: see `for_workers`; 0: as
+    many as on any number of workers."""
     by_leaves: ClassVar[bool] = False
     """Whether a job is playouts from leaves of the tree, with the options ``batch`` and
     ``playouts_per_leaf``."""
-
-    @classmethod
-    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
-        """Another strategy that may suit better where this one ran in so many threads, and a line for people
-        that says so."""
-        return None
-
-    @classmethod
-    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
-        """A line for people whose search on Ray would better have another strategy."""
-        return None
-
-    @classmethod
-    def refuse(cls, request: SearchRequest, game: Game) -> None:
-        """Raise InvalidInput if this strategy cannot search the game, or not with these options."""
-        return
-
-    @classmethod
-    def refuse_elsewhere(cls, where: str) -> None:
-        """Raise InvalidInput (strategy) if jobs cannot be sent to other processes; ``where`` is the reason to
-        send them, such as ``on Ray``."""
-        return
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
@@ -168,6 +150,7 @@ class Strategy(ABC):
             seconds=request.seconds,
             lanes=lanes,
             rounds=rounds,
+            least_rounds=rounds,
             mean_job_s=job_s,
             job_size=cls._job_size(request, rate, lanes, job_s),
             root_first=request.seconds is None and request.evaluator is not None,
@@ -193,11 +176,6 @@ class Strategy(ABC):
     def least_slots(cls, lanes: int, game: Game) -> int:
         """Slots with which every tree has room for the root's children, while their block grows."""
         return 4 * (game.max_moves + 1)
-
-    @classmethod
-    def further_slots(cls, lanes: int, game: Game) -> int:
-        """Slots of the shared tree that are needed beside those of its nodes."""
-        return 0
 
     @classmethod
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
@@ -261,8 +239,19 @@ class Strategy(ABC):
         """The number of results after which the root has visited children."""
         return 1
 
-    def next_job(self, simulations: int) -> Job:
-        """The next job, of that many simulations; only when `ready`."""
+    @property
+    def holds_results(self) -> bool:
+        """Whether results are here that are not in the tree, so that a job of no simulations is of use."""
+        return False
+
+    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+        """From now on, if that pays, make jobs that change the tree themselves, in so many threads of this
+        process; only before the first job. Returns the jobs in flight whose results it has got by ``run``."""
+        return []
+
+    def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
+        """The next job, of that many simulations; only when `ready`. ``left_s``: seconds until the budget
+        ends."""
         job = self.jobs[self.issued] = self._make_job(simulations)
         self.issued += 1
         self.unobserved += simulations
@@ -286,6 +275,11 @@ class Strategy(ABC):
         self.absorbed += 1
         self.unobserved -= job.simulations
         return self.by_rounds and self.absorbed % self.lanes == 0
+
+    def conclude(self, failed: bool) -> JobResult | None:
+        """Bring the results that are held into the tree; returns what that did. ``failed``: what the job did
+        that is out and has failed. None if jobs change no tree here."""
+        return None
 
     def end_round(self) -> None:
         """Prepare the next round; only when the results of all jobs are in the tree."""
@@ -320,7 +314,7 @@ class Strategy(ABC):
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
             own |= prefixed("outlook.", pack_outlook(self.outlook))
-        return own | prefixed("tree.", self._pack_tree()) | self._state()
+        return own | prefixed("tree.", pack_tree(self.tree)) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
         """Resume from the `state` of a strategy with an equal context; only before the first job.
@@ -336,24 +330,19 @@ class Strategy(ABC):
         if self._has_outlook:
             self.outlook = unpack_outlook(without_prefix("outlook.", arrays), self._scores)
             self._check_line()
-        self._unpack_tree(arrays)
+        unpack_tree(self.tree, without_prefix("tree.", arrays))
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
         jobs = self._restore(arrays, sizes.tolist())
         self.jobs = {job.index: job for job in jobs}
         require(list(self.jobs) == list(range(absorbed, issued)), "jobs that are out are missing")
 
-    def _pack_tree(self) -> Arrays:
-        return pack_tree(self.tree)
-
-    def _unpack_tree(self, arrays: Arrays) -> None:
-        """Restore the tree from the `state`; raises CorruptState."""
-        unpack_tree(self.tree, without_prefix("tree.", arrays))
-
+    @abstractmethod
     def _make_job(self, simulations: int) -> Job:
-        raise NotImplementedError("jobs that run by stretches alone")
+        """The job that `next_job` returns."""
 
+    @abstractmethod
     def _absorb(self, job: Job, result: JobResult) -> None:
-        raise NotImplementedError("jobs that run by stretches alone")
+        """Add a result to the tree."""
 
     def _is_full(self, result: JobResult) -> bool:
         """The new value of ``full`` with the result of the last job."""

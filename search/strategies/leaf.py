@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
@@ -36,10 +36,10 @@ from search.packing.arrays import Arrays
 from search.packing.tree import pack_leaves, unpack_leaves
 from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
-from search.strategies.base import Runner, Setup, expected_simulations
-from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
-from search.strategies.leaf_in_place import PAYS_JOB_S, PAYS_JOBS, SharedTree
+from search.strategies.base import Runner, Setup, Strategy, expected_simulations
 from search.strategies.selection import Selection
+from search.strategies.turns import PAYS_JOB_S, PAYS_JOBS, SharedTree, StretchJob
+from search.tree.arena import ROOT
 
 IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
 """With one leaf a job as many visits are in flight as there are lanes. Longer jobs have no more than
@@ -55,6 +55,10 @@ MOST_IN_FLIGHT = 16_384
 BATCH = 64
 """Default limit of the leaves of a job that are evaluated by a network."""
 
+STRETCH_S = 0.05
+"""Target length of a stretch in seconds, so that progress and cancelling are prompt."""
+GROWTH = 4
+"""A stretch has at most this many times the work of the one before: how long it takes shows only then."""
 AHEAD = 2
 """Jobs that are begun, as a multiple of the positions that are awaited at once, so that the evaluator never
 idles while the next job travels."""
@@ -82,8 +86,10 @@ class LeafRunner(Runner):
         """For positions that are awaited; those of earlier jobs come first."""
         return Places(self._evaluator.concurrency)
 
-    def run(self, job: LeafJob) -> JobResult:
+    def run(self, job: LeafJob | StretchJob) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
+        if isinstance(job, StretchJob):
+            return job.run()
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
             return evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
@@ -119,22 +125,12 @@ class LeafRunner(Runner):
         return replace(done, duration_s=time.perf_counter() - started)
 
 
-class LeafStrategy(InPlaceStrategy):
+class LeafStrategy(Strategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
     grows_trees = False
     runner = LeafRunner
     by_leaves = True
-
-    @classmethod
-    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
-        """Calls take far longer than the leaves of a quick game."""
-        if request.evaluator is not None or game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
-            return None
-        return (
-            "on Ray, leaf spends most of its time with calls in quick games such as this one, and is often "
-            "ten times slower: --strategy tree makes many times the simulations"
-        )
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
@@ -168,9 +164,11 @@ class LeafStrategy(InPlaceStrategy):
         self.selection = selection or Selection(setup)
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
-        self.shared: SharedTree | None = None
+        self._shared: SharedTree | None = None
+        """Where jobs run by stretches: see `share_tree`."""
+        self._first_nodes = self.tree_nodes()
         self._stretch = 1, 0.0
-        """Number of jobs that the last stretch played, and its seconds. The first stretches are short."""
+        """Number of jobs that the last stretch ended, and its seconds. The first stretches are short."""
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -185,7 +183,15 @@ class LeafStrategy(InPlaceStrategy):
             self.selection.absorb(tree, leaves, np.zeros(max(1, self._scores)))
 
     @property
+    def created(self) -> int:
+        """Nodes that jobs made: they stay in the only tree."""
+        return self.tree_nodes() - self._first_nodes
+
+    @property
     def ready(self) -> bool:
+        if self._shared is not None:
+            # A stretch is the only job that is out.
+            return not self.jobs
         if self._evaluated and self.absorbed == 0:
             # Until the root has priors nothing tells its moves apart.
             return self.issued == 0
@@ -200,6 +206,11 @@ class LeafStrategy(InPlaceStrategy):
         return 2 if self._evaluated else 1
 
     @property
+    def by_turns(self) -> bool:
+        """Whether jobs run by stretches."""
+        return self._shared is not None
+
+    @property
     def stretches_pay(self) -> bool:
         """Whether jobs are too short for calls of Python."""
         game, request, plan = self.engine.game, self.context.request, self.plan
@@ -211,56 +222,83 @@ class LeafStrategy(InPlaceStrategy):
             return plan.jobs >= PAYS_JOBS and plan.size(0) < PAYS_JOB_S * game.nominal_simulations_per_s
         return self.most < PAYS_JOB_S * game.nominal_simulations_per_s
 
-    def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        plan = self.plan
+    @property
+    def holds_results(self) -> bool:
+        return self._shared is not None and self.issued > self.absorbed
+
+    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+        if not self.stretches_pay:
+            return []
+        plan, taken = self.plan, list(self.jobs.values())
         most = self.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
         rows = max(
             [-(-most // plan.playouts_per_leaf), *(len(each.depths) for each in self._in_flight.values())]
         )
-        shared = SharedTree(self.setup, rows, threads, self.outlook, self.issued, self.absorbed)
-        for index, leaves in self._in_flight.items():
-            assert results is not None
-            shared.put(index, leaves, results[index])
+        self._shared = SharedTree(self.setup, rows, threads, self.outlook, self.issued, self.absorbed)
+        for job in taken:
+            self._shared.put(job.index, self._in_flight[job.index], run(job))
         self.jobs.clear()
         self._in_flight.clear()
-        self.shared = shared
+        return taken
 
-    def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
-        shared, plan = self.shared, self.plan
-        assert shared is not None
-        played, seconds = self._stretch
-        count = GROWTH * max(1, played)
+    def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
+        """By stretches the next jobs: where the plan is not fixed, they have that many simulations each."""
+        if self._shared is None:
+            return super().next_job(simulations)
+        shared, plan = self._shared, self.plan
+        ended, seconds = self._stretch
+        count = GROWTH * max(1, ended)
         if seconds > 0:
-            count = max(1, min(count, int(played / seconds * min(STRETCH_S, left_s / GROWTH))))
+            count = max(1, min(count, int(ended / seconds * min(STRETCH_S, left_s / GROWTH))))
         if plan.is_fixed:
             sizes = plan.sizes(self.issued, count)
             drain = self.issued + len(sizes) == plan.jobs
         else:
-            sizes = np.full(min(count, room // size) if size else 0, size, dtype=np.int64)
-            drain = size == 0
-        simulations = int(sizes.sum())
-        return StretchJob(self.issued, simulations, shared.stretch(self.issued, sizes, drain), shared)
+            room = self.context.request.most_simulations - int(self.tree.visits[ROOT]) - self.unobserved
+            sizes = np.full(min(count, room // simulations) if simulations else 0, simulations, np.int64)
+            drain = simulations == 0
+        stretch = shared.stretch(self.issued, sizes, drain)
+        job = self.jobs[self.absorbed] = StretchJob(self.absorbed, int(sizes.sum()), stretch, shared)
+        return job
 
-    def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
-        shared = self.shared
-        assert shared is not None
-        begun = min(shared.issued - self.issued, len(job.stretch.sizes))
-        self.unobserved += int(job.stretch.sizes[:begun].sum()) - result.simulations
+    def absorb(self, job: Job, result: JobResult) -> bool:
+        if not isinstance(job, StretchJob):
+            return super().absorb(job, result)
+        shared, sizes = job.shared, job.stretch.sizes
+        begun = min(shared.issued - self.issued, len(sizes))
+        self.unobserved += int(sizes[:begun].sum()) - result.simulations
+        assert result.outlook is not None
         self.outlook = result.outlook
         self.full = shared.ended
         self.issued, self.absorbed = self.issued + begun, shared.absorbed
-        if result.played:
-            self._stretch = result.played, result.duration_s
+        if result.duration_s:
+            self._stretch = begun, result.duration_s / shared.threads
+        self.jobs.clear()
+        return False
+
+    def conclude(self, failed: bool) -> JobResult | None:
+        if self._shared is None:
+            return None
+        if not failed:
+            # All jobs in flight have been played; what is out has not begun.
+            self.jobs.clear()
+            self.next_job(0)
+        job = self.jobs[self.absorbed]
+        assert isinstance(job, StretchJob)
+        done = job.outcome() if failed else job.run()
+        self.absorb(job, done)
+        return done
 
     def state(self) -> Arrays:
-        if self.shared is None:
+        if self._shared is None:
             return super().state()
         # As if the jobs in flight had been sent to workers.
+        out, self.jobs = self.jobs, {}
         for index in range(self.absorbed, self.issued):
-            leaves = self._in_flight[index] = self.shared.leaves_of(index)
+            leaves = self._in_flight[index] = self._shared.leaves_of(index)
             self.jobs[index] = self._job(index, leaves)
         state = super().state()
-        self.jobs.clear()
+        self.jobs = out
         self._in_flight.clear()
         return state
 

@@ -38,8 +38,8 @@ from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshot, unpack_snapshot
-from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, THREADS_PAY_S, SearchPlan
-from search.request import MAX_SIMULATIONS, SUBTREE, SearchRequest
+from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
+from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.tree.arena import Tree
 from search.tree.merge import increments, snapshot
@@ -52,8 +52,6 @@ MOST_PLANNED = 2**30
 """Most visits that a plan has: nodes count those in flight in 32 bits."""
 MIN_ROUNDS_OF_MANY = 64
 """The least number of rounds is that of lanes, between MIN_ROUNDS and this: see search/LANES.md."""
-RIVAL_LANES = 16
-"""With more lanes `subtree` is slower: cluster/lab/records/throughput.md."""
 MOST_ROUNDS = 128
 """Most rounds, unless jobs would be too long."""
 UNDIVIDED_S = 1.0
@@ -64,8 +62,6 @@ LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
-LANES_OF_A_CORE = 8
-"""Assumed lanes per core where the number of workers is not known (timed searches)."""
 MIN_SNAPSHOT_ROWS, MAX_SNAPSHOT_ROWS = 65_536, 1_048_576
 """Limits of the maximum number of rows of a snapshot. Lanes do not know nodes that it leaves out."""
 SNAPSHOT_ROWS_PER_SECOND = 1_000_000
@@ -203,21 +199,15 @@ class TreeStrategy(Strategy):
 
     runner = TreeRunner
     by_rounds = True
-
-    @classmethod
-    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
-        if threads != 2:
-            return None
-        lanes = f" --lanes {RIVAL_LANES}" if request.most_lanes > RIVAL_LANES else ""
-        return SUBTREE, f"stronger in two threads of one machine: --strategy {SUBTREE}{lanes}"
+    lanes_of_a_worker = 2
 
     @classmethod
     def default_lanes(cls, request: SearchRequest, rate: float) -> int:
-        """One lane for a short search, unless the game may be far slower than it states; more than usual for
-        a long one, so that many cores have work."""
-        short = (request.simulations or math.inf) < UNDIVIDED_S * rate
-        short |= request.seconds is not None and request.seconds < THREADS_PAY_S
-        if short and rate > Game.nominal_simulations_per_s:
+        """One lane by the clock, and for a short search, unless the game may be far slower than it states;
+        more than usual for a long one, so that many cores have work."""
+        if request.by_the_clock:
+            return 1
+        if (request.simulations or math.inf) < UNDIVIDED_S * rate and rate > Game.nominal_simulations_per_s:
             return 1
         work_s = (request.simulations or 0) / rate
         return max(super().default_lanes(request, rate), min(int(work_s / LANE_S), MOST_DEFAULT_LANES))
@@ -225,18 +215,22 @@ class TreeStrategy(Strategy):
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
         plan = super().make_plan(request, game)
-        rounds = plan.rounds
-        if not plan.is_fixed:
-            lane_s = (request.seconds or ENDLESS_S) / LANES_OF_A_CORE
-            rounds = cls._least_rounds(request, plan.lanes, lane_s)
+        rounds, job_s = plan.rounds, plan.mean_job_s
+        if request.by_the_clock and request.rounds is None:
+            rounds = MOST_ROUNDS if plan.lanes > 1 else 1
+        if request.by_the_clock and plan.lanes > 1:
+            assert request.seconds is not None
+            job_s = min(job_s, request.seconds / (cls.lanes_of_a_worker * plan.least_rounds))
         memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
-        snapshot_rows = max(plan.mean_job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS)
+        snapshot_rows = max(job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS)
         # Whatever they have, there is room for the root's children, or nothing would be known of them.
         least_rows = max(MIN_INCREMENT_ROWS, 2 * game.max_moves)
-        increment_rows = max(plan.mean_job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, least_rows)
+        increment_rows = max(job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, least_rows)
         return replace(
             plan,
             rounds=rounds,
+            mean_job_s=job_s,
+            least_rounds=min(rounds, plan.least_rounds),
             snapshot_rows=max(1, min(memory_rows, int(snapshot_rows), MAX_SNAPSHOT_ROWS)),
             increment_rows=int(min(increment_rows, MAX_INCREMENT_ROWS)),
         )

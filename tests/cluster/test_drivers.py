@@ -48,7 +48,7 @@ def random_request(draw: random.Random, compiled: Sequence[str]) -> SearchReques
         moves.append(game.format_move(state, move))
         game.calls.play(state, move)
     asked: dict[str, Any] = {
-        "strategy": draw.choice(("root", "tree", "leaf", "subtree")),
+        "strategy": draw.choice(("root", "tree", "leaf")),
         "lanes": draw.choice((1, 2, 3, 5, 16)),
         "seed": draw.randrange(1000),
     }
@@ -124,8 +124,7 @@ def broken_off(request: SearchRequest) -> SearchResult:
     coordinator = Coordinator(open_search(request), 1)
     assert arrays is not None
     coordinator.restore(arrays)
-    with_threads = request.strategy == "subtree" or request.seed % 2
-    executor = InlineExecutor() if with_threads else ChaosExecutor(request.seed)
+    executor = InlineExecutor() if request.seed % 2 else ChaosExecutor(request.seed)
     executor.open(coordinator.search.context)
     return Session(coordinator, executor).run()
 
@@ -144,9 +143,11 @@ def told(request: SearchRequest) -> SearchResult:
 
 def drivers_of(request: SearchRequest) -> dict[str, Driver]:
     """All that can run the request, by name; beside `search.run`."""
-    drivers = {"inline": on(InlineExecutor()), "broken off": broken_off}
-    if request.strategy != "subtree":
-        drivers["chaos"] = on(ChaosExecutor(request.seed))
+    drivers = {
+        "inline": on(InlineExecutor()),
+        "broken off": broken_off,
+        "chaos": on(ChaosExecutor(request.seed)),
+    }
     if why_one_at_a_time(open_search(request).context) is None:
         drivers["threads"] = in_threads
     if request.evaluator is not None:
@@ -183,7 +184,7 @@ CONNECT_FOUR = SearchRequest("connect_four", memory_mb=1, stop_when_full=True, l
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulations", [None, 1_300_000])
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf", "subtree"])
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_a_full_memory_ends_a_search_that_says_so(strategy: str, simulations: int | None) -> None:
     result = compare(replace(CONNECT_FOUR, strategy=strategy, simulations=simulations))
     assert result.stopped_by == "memory"
@@ -212,7 +213,7 @@ def test_workers_give_that_answer_of_problems_of_every_form(strategy: str, two_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf", "subtree"])
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_time_ends_a_search_whoever_drives_it(strategy: str) -> None:
     request = SearchRequest("connect_four", seconds=0.05, strategy=strategy, lanes=4)
     for driver in (search.run, *drivers_of(request).values()):

@@ -35,7 +35,7 @@ from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
 from search.coordinator import Coordinator
 from search.prepare import open_search
-from search.request import ALL_STRATEGIES, STRATEGIES, SUBTREE, SearchRequest
+from search.request import STRATEGIES, SearchRequest
 from tests.cluster.command import BANYAN
 from tests.cluster.searches import DIFFERENT
 from tests.faults.harness import Campaign, main, new_parser
@@ -65,16 +65,11 @@ SEARCHES: dict[str, list[dict[str, Any]]] = {
         {"game": "battleship", "lanes": 7, "simulations": 60_000},
         {"game": "gomoku:size=9", "lanes": 9, "simulations": 60_000, "in_flight": "virtual-loss"},
     ],
-    SUBTREE: [
-        {"game": "gomoku:size=9", "lanes": 16, "simulations": 4_000_000},
-        {"game": "thud:ruleset=seed", "lanes": 3, "simulations": 60_000},
-        {"game": "gomoku:size=9", "lanes": 8, "simulations": 4_000_000, "memory_mb": 8},
-    ],
 }
 """A second or two each."""
 SMALL: dict[str, list[dict[str, Any]]] = {
     strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 200_000, "batch": 64}]
-    for strategy in ALL_STRATEGIES
+    for strategy in STRATEGIES
 }
 
 
@@ -300,12 +295,12 @@ def known_command(strategy: str, draw: random.Random) -> list[tuple[Once, dict[s
 
 def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     """Kill searches of each strategy as often as asked."""
-    for strategy in options.strategy or ALL_STRATEGIES:
+    for strategy in options.strategy or STRATEGIES:
         draw = random.Random(f"{strategy} {options.seed}")
         if options.times:
             known = known_searches(strategy, options.small, draw)
             print(f"{strategy}: {prove_kind(campaign, known, options.times, draw)}", flush=True)
-        if options.ray and strategy in STRATEGIES:
+        if options.ray:
             known = known_command(strategy, draw)
             print(f"{strategy} on Ray: {prove_kind(campaign, known, options.ray, draw)}", flush=True)
 
@@ -316,5 +311,5 @@ if __name__ == "__main__":
     parser.add_argument("--ray", type=int, default=0, metavar="N", help="kills of the commands on Ray")
     parser.add_argument("--small", action="store_true", help="searches of a tenth of a second")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--strategy", choices=ALL_STRATEGIES, action="append")
+    parser.add_argument("--strategy", choices=STRATEGIES, action="append")
     sys.exit(main(prove, parser))

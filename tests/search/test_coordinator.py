@@ -25,7 +25,7 @@ REQUEST = SearchRequest("tictactoe", strategy="tree", lanes=3, rounds=4, simulat
 
 
 def coordinator_of(request: SearchRequest, workers: int = 2) -> Coordinator:
-    return Coordinator(open_search(request), workers, stopwatch=lambda: 0.0)
+    return Coordinator(open_search(request), workers)
 
 
 def begun() -> tuple[Coordinator, list[Job]]:
@@ -182,7 +182,8 @@ def test_durations_are_counted_by_bucket() -> None:
 def test_rounds_cost_what_passes_between_them() -> None:
     """By a clock that ticks at each look, jobs of known length, and results that come late."""
     ticks = iter(range(1000))
-    coordinator = Coordinator(open_search(REQUEST), 2, stopwatch=lambda: float(next(ticks)))
+    coordinator = Coordinator(open_search(REQUEST), 2)
+    coordinator.stopwatch = lambda: float(next(ticks))
     jobs, now_s = coordinator.start(), 100.0
     while jobs:
         # Those of a round run side by side, begin 7 s after the one before is over, and take 10, 11 and 12 s.

@@ -16,7 +16,7 @@ import games
 from cluster.checkpoint.checkpoint import read_checkpoint
 from games.game import CHANCE, Game, State
 from search.prepare import open_search
-from search.request import SUBTREE, SearchRequest
+from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES
 from search.tree.arena import ROOT, Tree, children_of
 from tests.cluster.searches import fresh, keep_after, session_of, unchanged
@@ -34,7 +34,7 @@ STRATEGIES = {
     "tree": {"strategy": "tree", "lanes": 3, "rounds": 6},
     "leaf": {"strategy": "leaf", "lanes": 6, "playouts_per_leaf": 2},
 }
-assert STRATEGIES.keys() == STRATEGY_CLASSES.keys() - {SUBTREE}
+assert STRATEGIES.keys() == STRATEGY_CLASSES.keys()
 
 
 def request_for(strategy: str, spec: str, **others: Any) -> SearchRequest:

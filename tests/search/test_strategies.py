@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 import games
 from games.rng import new_stream
 from search.job import GROW_STREAM, RoundJob
-from search.plan import SHORTEST_JOB_S, job_seconds
+from search.plan import SHORTEST_JOB_S
 from search.prepare import open_search
 from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
-from search.strategies import plan_search
+from search.strategies import for_workers, plan_search
 from search.strategies.tree import (
-    LANES_OF_A_CORE,
     MAX_INCREMENT_ROWS,
     MAX_SNAPSHOT_ROWS,
     MIN_INCREMENT_ROWS,
@@ -122,10 +121,10 @@ def test_jobs_add_up_to_the_budget(
 def test_no_job_of_a_budget_in_seconds_is_too_short_or_outlives_it() -> None:
     game, request = games.load("gomoku"), SearchRequest("gomoku", lanes=48, seconds=4.8)
     timed = plan_search(request, game)
-    assert timed.job_s(1, 0.0015) == 0.0015
-    assert timed.job_s(1, 0.0) == SHORTEST_JOB_S
+    assert timed.job_s(1, 0.0015, 1.0) == 0.0015
+    assert timed.job_s(1, 0.0, 1.0) == SHORTEST_JOB_S
     root = replace(request, strategy="root")
-    assert plan_search(root, game).job_s(1, 9.0) == pytest.approx(0.1 / 32)
+    assert plan_search(root, game).job_s(1, 9.0, 1.0) == pytest.approx(0.1 / 32)
     assert plan_search(replace(root, simulations=48_000, seconds=None), game).rounds == 1
 
 
@@ -193,8 +192,8 @@ def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
         ("gomoku", {"simulations": 16 * 8_000_000}, 16),
         ("gomoku", {"simulations": 64 * 8_000_000}, 64),
         ("gomoku", {"simulations": 10**12}, 1024),
-        ("gomoku", {"seconds": 0.19}, 1),
-        ("gomoku", {"seconds": 0.2}, 16),
+        ("gomoku", {"seconds": 9.0}, 1),
+        ("gomoku", {"seconds": 9.0, "strategy": "root"}, 16),
         ("gomoku", {"stop_when_full": True}, 16),
         ("gomoku", {"simulations": 100, "strategy": "root"}, 16),
         ("gomoku", {"simulations": 100, "lanes": 4}, 4),
@@ -207,6 +206,33 @@ def test_lanes_follow_from_the_work(game: str, budget: dict[str, Any], lanes: in
     assert plan.lanes == lanes
     if lanes == 1 and plan.is_fixed:
         assert plan.jobs == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "lanes"),
+    [
+        ({"seconds": 9.0}, 8),
+        ({"seconds": 9.0, "lanes": 3}, 3),
+        ({"seconds": 9.0, "strategy": "root"}, None),
+        ({"seconds": 0.19}, None),
+        ({"simulations": 10**9}, None),
+        ({"stop_when_full": True}, None),
+    ],
+)
+def test_by_the_clock_lanes_follow_from_the_workers(budget: dict[str, Any], lanes: int | None) -> None:
+    request = SearchRequest("gomoku", **budget)
+    assert for_workers(request, 4).lanes == lanes
+    assert for_workers(request, 1) == request
+    assert for_workers(request, 4, most=5).lanes == (5 if lanes == 8 else lanes)
+
+
+def test_by_the_clock_there_are_more_rounds_where_they_cost_little() -> None:
+    plan = plan_search(SearchRequest("gomoku", lanes=8, seconds=3.2), games.load("gomoku"))
+    on_four_cores = [plan.job_s(4, 9.0, serial_s) for serial_s in (0.0, 0.001, 0.002, 0.004, 1.0)]
+    # 128 rounds, which last 16 times as long as what they cost, down to 32.
+    assert on_four_cores == pytest.approx([0.0125, 0.0125, 0.016, 0.032, 0.05])
+    exactly = plan_search(SearchRequest("gomoku", lanes=8, rounds=200, seconds=3.2), games.load("gomoku"))
+    assert exactly.job_s(4, 9.0, 1.0) == pytest.approx(0.008)
 
 
 @pytest.mark.parametrize(
@@ -234,9 +260,6 @@ def test_there_are_more_rounds_where_jobs_are_long_enough(lanes: int, lane_s: fl
     simulations = round(lanes * lane_s * game.nominal_simulations_per_s)
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=simulations)
     assert plan_search(request, game).rounds == rounds
-    timed = plan_search(replace(request, simulations=None, seconds=lane_s * LANES_OF_A_CORE), game)
-    job_s = timed.job_s(lanes, 9.0)
-    assert job_s == pytest.approx(min(lane_s * LANES_OF_A_CORE / rounds, job_seconds(lanes)), rel=0.02)
     # What is asked for is what there is.
     assert plan_search(replace(request, rounds=40), game).rounds == 40
 
@@ -469,7 +492,7 @@ def test_the_digest_is_the_one_that_is_written_down(kind_name: str) -> None:
 
 
 def test_only_strategies_and_requests_know_a_strategy_by_its_name() -> None:
-    compared = re.compile(r"\bstrategy (==|!=|in|not in) *[\"'({\[A-Z]|\bSUBTREE\b")
+    compared = re.compile(r"\bstrategy (==|!=|in|not in) *[\"'({\[A-Z])")
     root = Path(__file__).parents[2]
     own = {root / "search/request.py", *(root / "search/strategies").iterdir()}
     own.add(root / "search/players/morris_agent.py")  # An option of the same name.

@@ -74,6 +74,7 @@ def time_steps(request: SearchRequest, **limits: int) -> Costs:
     made = strategy.next_job = _Timed(strategy.next_job)
     merged = strategy.absorb = _Timed(strategy.absorb)
     coordinator = Coordinator(search, 1)
+    coordinator.stopwatch = time.perf_counter
     waiting = deque(coordinator.start())
     while not coordinator.finished:
         waiting += coordinator.job_done(ran(search.context, waiting.popleft()))

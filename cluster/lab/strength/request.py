@@ -18,7 +18,7 @@ from cluster.lab.strength.fit import Side
 from games.errors import InvalidInput
 from games.spec import Spec, parse_spec
 from search.players import Player, player_of
-from search.request import ALL_STRATEGIES, MAX_LANES, MAX_SIMULATIONS
+from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES
 
 GAMES, EXACT = "games", "exact"
 """The judges."""
@@ -230,8 +230,8 @@ def read_strategies(text: str) -> list[Spec]:
             parts.append(item)
     specs = [parse_spec(part, "strategies", paths=True) for part in parts]
     for spec in specs:
-        if spec.name not in ALL_STRATEGIES:
-            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(ALL_STRATEGIES))
+        if spec.name not in STRATEGIES:
+            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(STRATEGIES))
         _not_reserved("strategies", spec.options)
     if len({str(spec) for spec in specs}) < len(specs):
         raise InvalidInput("strategies", text, "each strategy once")

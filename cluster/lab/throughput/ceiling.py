@@ -3,9 +3,6 @@
 The jobs of a real search are recorded once. Then n independent processes run these jobs, each its share. They
 start together, discard the results and do not communicate: no Ray, no coordinator, no merging. Their total
 rate is an upper limit for n workers.
-
-Jobs of `subtree` cannot be recorded, since they are parts of the tree itself. There each process searches on
-its own in one thread, with its share of the simulations.
 """
 
 from __future__ import annotations
@@ -17,30 +14,25 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.session import Session, session_on
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
-from search.strategies import STRATEGY_CLASSES, LeafStrategy
-from search.strategies.in_place import AnyJob, StretchJob
+from search.strategies import LeafStrategy
 from search.worker import Worker
 
 RECORDED_BYTES = 128 * 2**20
 """Largest size in bytes of recorded jobs; they are repeated to fill the measurement."""
 JOINED = 64
 """Number of jobs that are joined to one where jobs run by stretches."""
-Work = Callable[[int, int, int], tuple[int, float, float]]
-"""Does a share of the work, given its number, the number of shares, and its simulations; returns simulations,
-start and end (by the machine's monotonic clock)."""
 START_S = 120.0
 """Time limit in seconds for the start of a process, with one process per worker starting at once."""
 
@@ -57,10 +49,9 @@ class _Recorder(Coordinator):
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Not here: jobs are recorded as workers elsewhere get them."""
 
-    def _issue(self, elapsed_s: float) -> list[AnyJob]:
+    def _issue(self, elapsed_s: float) -> list[Job]:
         jobs = super()._issue(elapsed_s)
         for job in jobs:
-            assert not isinstance(job, StretchJob)
             if self._bytes < RECORDED_BYTES:
                 self.recorded.append(job)
                 self._bytes += self._cost(job)
@@ -76,7 +67,7 @@ class _Recorder(Coordinator):
 
 
 class Ceiling:
-    """Processes that run the recorded jobs of one request, or searches of their own; must be closed."""
+    """Processes that run the recorded jobs of one request; must be closed."""
 
     def __init__(self, request: SearchRequest, processes: int, executor: Executor | None = None) -> None:
         """Record a search, on ``executor`` or (None) in this thread, and start the processes.
@@ -84,9 +75,7 @@ class Ceiling:
         The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
         """
         self._simulations = request.simulations or 0
-        work: Work = partial(_search_alone, request)
-        if STRATEGY_CLASSES[request.strategy].sends_jobs:
-            work = partial(_run_share, *_record(request, executor or InlineExecutor()))
+        work = _record(request, executor or InlineExecutor())
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
@@ -154,29 +143,20 @@ def _serve(pipe: Connection) -> None:
     # What comes from the terminal reaches this process too; the one that started it closes the pipe.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    work: Work = pickle.loads(pipe.recv_bytes())
+    context, jobs = pickle.loads(pipe.recv_bytes())
     # Compiles the kernels, or loads them.
-    work(0, 1, 1)
+    _run_share(context, jobs, 0, 1, 1)
     pipe.send("ready")
     with suppress(EOFError):
         while True:
-            pipe.send(work(*pipe.recv()))
-
-
-def _search_alone(
-    request: SearchRequest, share: int, shares: int, simulations: int
-) -> tuple[int, float, float]:
-    """Search in this thread."""
-    session = session_on(InlineExecutor(), open_search(replace(request, simulations=simulations)))
-    start = time.monotonic()
-    done = session.run().simulations
-    return done, start, time.monotonic()
+            pipe.send(_run_share(context, jobs, *pipe.recv()))
 
 
 def _run_share(
     context: Context, jobs: list[Job], share: int, shares: int, simulations: int
 ) -> tuple[int, float, float]:
-    """Run a share of the jobs."""
+    """Run jobs of one of ``shares`` shares until they have made so many simulations; returns these, start and
+    end by the machine's monotonic clock."""
     worker = Worker()
     # The pieces of a lane go to one process; other jobs are dealt in turn.
     mine = [job for job in jobs if (job.lane if isinstance(job, GrowJob) else job.index) % shares == share]

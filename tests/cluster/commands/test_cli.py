@@ -18,7 +18,7 @@ from cluster.cli import app, explain, run
 from cluster.commands.options import MANY
 from cluster.system.interruption import INTERRUPTED
 from search.options import GROUPS, knobs_of
-from search.request import STRATEGIES, SUBTREE, SearchRequest
+from search.request import STRATEGIES, SearchRequest
 from tests.cluster.command import ROOT, Here, banyan, interrupted, start
 from tests.cluster.searches import compiled_only
 from tests.waiting import PATIENCE_S
@@ -292,7 +292,7 @@ def test_a_command_without_arguments_is_helped() -> None:
 
 
 @compiled_only
-@pytest.mark.parametrize("strategy", [*STRATEGIES, SUBTREE])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_that_kernels_are_compiled_is_told_once(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
     search = ("search", "tictactoe", "--strategy", strategy, "--simulations", "100", "--seed", "5")
     assert run(search) == 0

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import io
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import games
 from cluster.cli import run
-from cluster.commands.options import suggest_best, suggest_on_ray, suggest_rival
+from cluster.commands.options import suggest_best
 from cluster.commands.speedup import Measurement, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
 from search.players import player_of
 from search.players.presets import BEST, NAMES, player_options_of
-from search.request import SearchRequest
-from tests.games.own_game import write_waiting
 
 LINE = "a stronger search for the best move: --preset best"
 SMALL = ("--lanes", "2", "--simulations", "2", "--pairs", "1", "--strategies", "root", "--executor", "inline")
@@ -56,22 +52,6 @@ def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
     assert program.getvalue() == ""
 
 
-def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
-    quick = SearchRequest("gomoku:size=5", strategy="leaf", simulations=50)
-    slow = replace(quick, game=f"{write_waiting(tmp_path)}:wait_ms=20")
-    for request, on_ray, count in (
-        (quick, True, 1),
-        (quick, False, 0),
-        (replace(quick, strategy="tree"), True, 0),
-        (slow, True, 0),
-    ):
-        for terminal in (Terminal(), io.StringIO()):
-            with contextlib.redirect_stderr(terminal):
-                if on_ray:
-                    suggest_on_ray(request)
-            assert terminal.getvalue().count("--strategy tree") == count
-
-
 @pytest.mark.slow
 def test_search_strength_and_speedup_tell() -> None:
     once = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
@@ -79,33 +59,6 @@ def test_search_strength_and_speedup_tell() -> None:
     assert told("search", "gomoku:size=5", "--simulations", "50").count(LINE) == 1
     assert told("strength", "gomoku:size=5", *SMALL).count(LINE) == 1
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
-
-
-def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
-    hint = "--strategy subtree"
-    divided = ("search", "tictactoe", "--simulations", "2000", "--lanes", "16")
-    assert told(*divided, "--workers", "2").count(hint) == 1
-    assert hint not in told(*divided, "--workers", "4")
-    tree = SearchRequest("tictactoe", strategy="tree", lanes=16, simulations=2_000)
-    subtree = replace(tree, strategy="subtree")
-    for asked, threads, as_json, named in (
-        (tree, 2, False, "--strategy subtree\n"),
-        (replace(tree, lanes=64), 2, False, "--strategy subtree --lanes 16\n"),
-        (tree, None, False, ""),
-        (tree, 1, False, ""),
-        (tree, 16, False, ""),
-        (tree, 2, True, ""),
-        (replace(tree, lanes=1), 2, False, ""),
-        (replace(tree, lanes=None), 2, False, ""),
-        (replace(tree, game="battleship"), 2, False, ""),
-        (subtree, 2, False, ""),
-        (subtree, 3, False, "subtree 20 % (gomoku)\n"),
-        (subtree, 16, True, ""),
-    ):
-        terminal = Terminal()
-        with contextlib.redirect_stderr(terminal):
-            assert suggest_rival(asked, threads, as_json) == bool(named)
-        assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
 
 
 @pytest.mark.parametrize("game", [*BEST, "grundy"])

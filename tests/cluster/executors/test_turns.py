@@ -26,7 +26,6 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.run_inline import run
 from search.strategies import LeafStrategy, leaf
-from search.strategies.in_place import StretchJob
 from tests.cluster.problems import WALK
 from tests.cluster.searches import compiled_only, nothing_in_flight, session_on
 from tests.waiting import PATIENCE_S
@@ -81,7 +80,7 @@ def test_turns_give_the_answer_of_jobs_one_by_one(case: str, executor: Executor)
     session = session_on(executor, request)
     result = session.run()
     assert isinstance(session.search.strategy, LeafStrategy)
-    assert session.search.strategy.shared is not None
+    assert session.search.strategy.by_turns
     expected = one_by_one(request)
     # Jobs in flight are dropped at an early end; how many of them had been played depends on threads.
     early = result.stopped_by != "simulations"
@@ -284,7 +283,7 @@ def test_other_searches_go_on_as_before(
     request = SearchRequest(game, simulations=300, lanes=2, **{"strategy": "leaf"} | options)
     coordinator = Coordinator(open_search(request), 1)
     coordinator.share_tree(2, nothing_in_flight)
-    assert not any(isinstance(job, StretchJob) for job in coordinator.start())
+    assert not any(job.divided for job in coordinator.start())
 
 
 def test_short_searches_compile_nothing_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,20 @@ def test_a_search_is_placed_as_its_keywords_say() -> None:
     assert place.resources == Resources(cpus=1.0, gpus=0.5, others={"fast": 1.0})
 
 
+def test_by_the_clock_a_search_has_lanes_for_its_workers(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"seconds": 0.3, "executor": "threads"}
+    lanes = [banyan.search("tictactoe", workers=n, **asked).lanes for n in (1, 3)]
+    assert lanes == [1, 6]
+    assert banyan.search("tictactoe", workers=3, lanes=5, **asked).lanes == 5
+    with banyan.start("tictactoe", workers=2, executor="threads", seconds=60.0) as running:
+        next(iter(running))
+        running.save(tmp_path / "saved")
+    # They stay what they are, wherever the search goes on.
+    resumed = banyan.resume(tmp_path / "saved", executor="inline")
+    resumed.stop()
+    assert resumed.result().lanes == 4
+
+
 def test_progress_comes_until_the_search_is_over() -> None:
     with banyan.start("tictactoe", seconds=2.0) as running:
         seen = list(running)

@@ -22,7 +22,7 @@ from tests.waiting import Clock
 
 
 def coordinator_of(request: SearchRequest) -> Coordinator:
-    return Coordinator(open_search(request), 2, stopwatch=lambda: 0.0)
+    return Coordinator(open_search(request), 2)
 
 
 class ScriptedExecutor(Fake):

@@ -177,7 +177,7 @@ def test_of_too_many_folders_those_that_have_changed_last_are_searched(tmp_path:
         ({"game": "hex", "seconds": 61}, "seconds"),
         ({"game": "hex", "seconds": 9.9}, "seconds"),
         ({"game": "hex", "strategies": []}, "strategies"),
-        ({"game": "hex", "strategies": ["subtree"]}, "strategies.0"),
+        ({"game": "hex", "strategies": ["branch"]}, "strategies.0"),
         ({"game": "hex", "data": "/"}, "data"),
     ],
 )

@@ -1,0 +1,202 @@
+"""Jobs of strategy leaf in the process of the coordinator: many at a time, by threads that share the tree.
+
+A job here is a stretch: some milliseconds of consecutive jobs, which change the tree themselves. Between two
+stretches the tree is at rest: then progress is looked at and checkpoints are written. The clock decides how
+many jobs a stretch has, and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from games.rng import begin_stream
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook, tells_lines
+from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
+from search.kernel.workspace import Leaves
+from search.strategies.base import Setup
+from search.tree.arena import ROOT
+
+PAYS_JOBS, PAYS_JOB_S = 500, 0.002
+"""Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
+a job elsewhere costs some 0.1 ms of Python."""
+
+
+class SharedTree:
+    """The ring of jobs in flight, and what each thread needs."""
+
+    def __init__(
+        self, setup: Setup, rows: int, threads: int, outlook: Outlook, issued: int, absorbed: int
+    ) -> None:
+        """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree.
+
+        So many jobs were begun, and so many are in the tree.
+        """
+        self._setup = setup
+        engine, lanes = setup.engine, setup.plan.lanes
+        # Threads without a lane would only wait.
+        self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
+        self._played = [0] * len(self._works)
+        self._before, self._started = (0, 0, 0), 0.0
+        """Results, visits and playouts in the tree, and the time, when the stretch began."""
+        self._lanes, self._rows = lanes, rows
+        leaves = engine.new_leaves(np.ones(lanes * rows, dtype=np.int32))
+        self._players = players = len(self._works[0].ends)
+        self.ring = Ring(
+            leaves,
+            np.zeros(lanes, dtype=np.int64),
+            np.zeros(len(leaves.depths) * players),
+            np.zeros(lanes + 1, dtype=np.int64),
+            np.full(lanes + 1, -np.inf),
+            np.zeros((lanes + 1, max(2, len(self._works[0].best_line))), dtype=np.int32),
+            np.zeros(players),
+            np.zeros(READY + lanes, dtype=np.int64),
+        )
+        self._keep(lanes, outlook)
+        self.ring.totals[: len(outlook.totals)] = outlook.totals
+        self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
+        # Compiled, or loaded, before the clock of the search starts.
+        self.take_turns(self.stretch(0, np.zeros(0, dtype=np.int64), False), 0)
+
+    @property
+    def threads(self) -> int:
+        return len(self._works)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the root was proven or the memory used up when the last result came into the tree."""
+        return bool(self.ring.marks[ENDED])
+
+    @property
+    def issued(self) -> int:
+        """Number of jobs that were begun."""
+        return int(self.ring.marks[NEXT])
+
+    @property
+    def absorbed(self) -> int:
+        """Number of jobs whose results are in the tree."""
+        return int(self.ring.marks[ABSORBED])
+
+    def stretch(self, first: int, sizes: npt.NDArray[np.int64], drain: bool) -> Stretch:
+        """Jobs from ``first`` on, of these sizes; ``drain``: until all results are in the tree."""
+        setup = self._setup
+        request, plan, seed = setup.context.request, setup.plan, setup.context.request.seed
+        return Stretch(
+            first,
+            sizes,
+            drain,
+            plan.playouts_per_leaf,
+            request.stop_when_full,
+            tells_lines(setup.engine.game, request),
+            np.uint64(begin_stream(seed, SELECTION_STREAM)),
+            np.uint64(begin_stream(seed, PLAYOUT_STREAM)),
+        )
+
+    def begin_stretch(self) -> None:
+        """Before the parts of a stretch."""
+        self._played = [0] * len(self._works)
+        self._before = self._results
+        self._started = time.perf_counter()
+
+    def take_turns(self, stretch: Stretch, number: int) -> int:
+        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played.
+
+        Where rules raise, the other threads end as well.
+        """
+        setup, scratch = self._setup, (self._works[number], np.zeros((2, 2), dtype=np.uint64))
+        searched = setup.tree, setup.params, setup.context.root_state
+        try:
+            with np.errstate(over="ignore"):
+                played = setup.engine.take_turns(*searched, self.ring, stretch, *scratch, number + 1)
+        except BaseException:
+            # A thread that waits for this one's job finds nothing to wait for.
+            marks = self.ring.marks
+            marks[ENDED] = 1
+            if marks[LOCK] == number + 1:
+                marks[LOCK] = 0
+            raise
+        self._played[number] = played
+        return played
+
+    def end_stretch(self, index: int) -> JobResult:
+        """What all parts have done since the stretch of that index began. Its statistics are in the tree.
+
+        ``duration_s`` is that of all threads together.
+        """
+        results, visits, playouts = self._results
+        totals = self.ring.totals.tolist() if self._players > 1 else []
+        line, value = self.ring.lines[self._lanes], float(self.ring.values[self._lanes])
+        return JobResult(
+            index=index,
+            simulations=visits - self._before[1],
+            jobs=results - self._before[0],
+            playouts=playouts - self._before[2],
+            duration_s=(time.perf_counter() - self._started) * self.threads if sum(self._played) else 0.0,
+            outlook=Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals)),
+        )
+
+    @property
+    def _results(self) -> tuple[int, int, int]:
+        """Results, visits and playouts in the tree."""
+        return self.absorbed, int(self._setup.tree.visits[ROOT]), int(self.ring.playouts[self._lanes])
+
+    def put(self, job: int, leaves: Leaves, result: JobResult) -> None:
+        """Put a job in flight into its slot, with its result."""
+        slot, rows = job % self._lanes, len(leaves.depths)
+        begin = slot * self._rows
+        columns: tuple[npt.NDArray[Any], ...] = self.ring.leaves
+        for mine, its in zip(columns, leaves, strict=True):
+            mine[begin : begin + rows] = its
+        self.ring.rows[slot] = rows
+        self.ring.sums[begin * self._players : (begin + rows) * self._players] = result.sums
+        self.ring.playouts[slot] = result.playouts
+        if result.outlook is not None:
+            self._keep(slot, result.outlook)
+        self.ring.marks[READY + slot] = 1
+
+    def leaves_of(self, job: int) -> Leaves:
+        """A copy of the leaves of a job in flight."""
+        slot = job % self._lanes
+        begin = slot * self._rows
+        end = begin + int(self.ring.rows[slot])
+        return Leaves._make(column[begin:end].copy() for column in self.ring.leaves)
+
+    def _keep(self, place: int, outlook: Outlook) -> None:
+        """Put a best line into its place."""
+        self.ring.values[place] = outlook.value
+        self.ring.lines[place, 0] = len(outlook.line)
+        self.ring.lines[place, 1 : 1 + len(outlook.line)] = outlook.line
+
+
+@dataclass(frozen=True, eq=False)
+class StretchJob(Job):
+    """Jobs to be run where the tree is, which they change: it cannot be run again."""
+
+    index: int
+    simulations: int
+    stretch: Stretch
+    shared: SharedTree
+    lane = None
+    divided = True
+
+    def parts(self) -> list[Callable[[], int]]:
+        """Begin the stretch; returns what each thread has to do, side by side with the others."""
+        self.shared.begin_stretch()
+        return [
+            partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
+        ]
+
+    def outcome(self) -> JobResult:
+        """What the parts have done, when all have returned."""
+        return self.shared.end_stretch(self.index)
+
+    def run(self) -> JobResult:
+        """Run the jobs in this thread."""
+        self.parts()[0]()
+        return self.outcome()
