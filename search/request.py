@@ -210,8 +210,8 @@ class SearchRequest:
         "least one per worker.",
         bounds=(1, MAX_LANES),
         unit="lanes",
-        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many, and "
-        "by the clock 2 for each worker",
+        unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many, "
+        "and by the clock 2 for each worker",
     )
     rounds: int | None = _parallel(
         None,
