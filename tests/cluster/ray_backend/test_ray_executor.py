@@ -21,6 +21,7 @@ from cluster.system.processes import descendants
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
+from search.strategies import for_workers
 from tests.cluster.processes import state_of
 from tests.cluster.searches import alone, compiled_only, search_on, session_on
 from tests.waiting import eventually
@@ -207,7 +208,8 @@ def test_a_budget_in_seconds_is_kept_within_three_tenths(
     ray_executor.use(2)
     late = []
     while not late or (late[-1] >= 0.3 and len(late) < 5):
-        session = session_on(ray_executor, SearchRequest(game="gomoku", strategy=strategy, seconds=seconds))
+        request = SearchRequest(game="gomoku", strategy=strategy, seconds=seconds)
+        session = session_on(ray_executor, for_workers(request, 2))
         ready_s = time.monotonic()
         result = session.run()
         late.append(time.monotonic() - ready_s - seconds)
