@@ -190,8 +190,8 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(strang
     (stranger.folder / "slow_walk.py").write_text(f"import time\n{waiting}")
     search = ("search", "./slow_walk.py", "--seed", "3", "--workers", "2")
     assert stranger.answer(*search, "--simulations", "100")["executor"] == "inline"
-    # Rules in plain Python, with which the search lasts half a minute in one thread.
-    budget = ("--seed", "3", "--simulations", "20000")
+    # Rules in plain Python, with which the search lasts a quarter of a minute in one thread.
+    budget = ("--seed", "3", "--simulations", "10000")
     status, out, err = stranger.banyan(*search, *budget, "--json")
     assert status == 0, err
     long = json.loads(out)

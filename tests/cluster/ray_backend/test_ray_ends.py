@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -65,7 +64,7 @@ def test_a_search_goes_on_when_one_of_rays_processes_is_killed(
             os.kill(pid, signal.SIGKILL)
 
     # Long enough to be seen before it ends, on a busy machine shorter than its patience.
-    request = replace(request_for(strategy, simulations=1_500_000), batch=64)
+    request = request_for(strategy, simulations=1_500_000)
     result, _ = search_on(executor, request, Once(0.2, kill))
     assert killed
     assert result.digest == alone(request).digest
