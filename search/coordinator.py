@@ -231,7 +231,7 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
-        """Have jobs that run in so many threads of this process, at the tree itself, if that pays; 0: none.
+        """Have jobs that work on the tree itself, in so many threads of this process, where that pays.
 
         Only before `start`. ``run`` runs the jobs that a restored search had in flight. The executor must run
         a divided task while its caller waits.
@@ -262,7 +262,9 @@ class Coordinator:
             costs.send_s += max(0.0, elapsed_s - done.duration_s - self._ended_s)
             self._ended_s = None
         rounds = costs.rounds
-        while not self.finished and strategy.absorbed in self._early:
+        while not self.finished and all(
+            index in self._early for index in range(strategy.absorbed, strategy.absorbed + strategy.waits_for)
+        ):
             self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed)[0])
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.

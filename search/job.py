@@ -65,6 +65,9 @@ class Snapshot:
 
     key: int
     statistics: Statistics
+    first_children: npt.NDArray[np.int32] | None = None
+    """Where the statistics are columns of the shared tree itself, which nobody changes meanwhile: the slot of
+    each node's first child. None: those of rows that follow each other."""
 
 
 class Job:

@@ -29,7 +29,7 @@ ENDLESS_S = 10.0
 """Planning horizon of a search without a budget."""
 ENDLESS_JOB_S = 0.05
 """Target length of its jobs by the nominal rate of the game, which may be many times too high."""
-ROUND_PAYS = 16
+ROUND_PAYS = 8
 """Under a budget in seconds there are more rounds than the fewest only while their jobs take this many times
 as long as what a round costs beside them."""
 LAST_SHARE = 0.8

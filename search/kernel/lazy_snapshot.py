@@ -21,11 +21,13 @@ from games.jit import Int, inner_njit
 from games.rng import GOLDEN
 from search.kernel.params import SearchParams
 from search.tree.arena import (
+    COUNT_MASK,
     LAZY,
     NO_BLOCK,
     NODES,
     PROOF_SHIFT,
     ROOT,
+    USED,
     Tree,
     clear,
     counts_availability,
@@ -45,10 +47,34 @@ class Base(NamedTuple):
     """[R] the row of each row's first child."""
 
 
-def base_of(statistics: Statistics) -> Base:
-    """The snapshot for kernels; read-only arrays are copied, since they are of another compiled type."""
+def base_of(statistics: Statistics, first_children: npt.NDArray[np.int32] | None = None) -> Base:
+    """The snapshot for kernels; read-only arrays are copied, since they are of another compiled type.
+
+    ``first_children``: those of its rows, if they do not follow each other.
+    """
     columns = Statistics._make(np.require(column, requirements=("C", "W")) for column in statistics)
-    return Base(columns, first_children_of(columns.num_children))
+    return Base(
+        columns, first_children_of(columns.num_children) if first_children is None else first_children
+    )
+
+
+class Itself:
+    """A tree as a snapshot of itself: its columns, and what they do not hold in the form of `Base`."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        slots = len(tree.visits)
+        self._num_children, self._marks = np.zeros(slots, dtype=np.uint16), np.zeros(slots, dtype=np.uint8)
+
+    def statistics(self) -> Statistics:
+        """The rows, one for each slot, as long as the tree does not change."""
+        tree, used = self._tree, int(self._tree.counts[USED])
+        shape = tree.shape[:used]
+        np.bitwise_and(shape, COUNT_MASK, out=self._num_children[:used])
+        np.bitwise_and(shape >> PROOF_SHIFT, PROOF_BITS, out=self._marks[:used], casting="unsafe")
+        return Statistics(
+            tree.move, tree.visits, tree.total_value, self._num_children, self._marks, tree.available
+        )
 
 
 @cached_njit

@@ -240,13 +240,19 @@ class Strategy(ABC):
         return 1
 
     @property
+    def waits_for(self) -> int:
+        """How many results, from the next in order on, come into the tree together."""
+        return 1
+
+    @property
     def holds_results(self) -> bool:
         """Whether results are here that are not in the tree, so that a job of no simulations is of use."""
         return False
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        """From now on, if that pays, make jobs that change the tree themselves, in so many threads of this
-        process; only before the first job. Returns the jobs in flight whose results it has got by ``run``."""
+        """From now on make jobs that read, or change, the tree itself, in so many threads of this process, if
+        that pays; only before the first job. Returns the jobs in flight whose results it has got by
+        ``run``."""
         return []
 
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:

@@ -11,7 +11,7 @@ al. 2020), expected instead of observed (search/kernel/lazy_snapshot.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ from search.job import (
     empty_portions,
 )
 from search.kernel.engine import Engine
-from search.kernel.lazy_snapshot import Base, base_of, begin
+from search.kernel.lazy_snapshot import Base, Itself, base_of, begin
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
@@ -41,7 +41,7 @@ from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
-from search.tree.arena import Tree
+from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -170,7 +170,7 @@ class TreeRunner(Runner):
         engine, context, tree = self.engine, self.context, self._arena
         if self._base is None or self._base[0] != job.snapshot.key:
             # Prepared once for all jobs that start from it.
-            self._base = (job.snapshot.key, base_of(job.snapshot.statistics))
+            self._base = (job.snapshot.key, base_of(job.snapshot.statistics, job.snapshot.first_children))
         base = self._base[1]
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         work, root_state = self.work._replace(base=base), context.root_state.copy()
@@ -288,12 +288,25 @@ class TreeStrategy(Strategy):
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
         self._snapshot = Snapshot(0, statistics)
         """That of the round whose results are being absorbed; its key is the number of the round."""
+        self._itself: Itself | None = None
+        """The tree as the snapshot of a round in threads of this process."""
 
     def warm_up(self) -> None:
         super().warm_up()
         if self.planner is not None:
             small = replace(self.setup, tree=self.setup.engine.new_tree(64))
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
+
+    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+        # What runs in one thread may be handed over to workers elsewhere.
+        if self.planner is not None and threads > 1:
+            self._itself = Itself(self.tree)
+        return []
+
+    @property
+    def waits_for(self) -> int:
+        # Nothing changes what the lanes read before all have read it.
+        return 1 if self._snapshot.first_children is None else self.lanes - self.absorbed % self.lanes
 
     @property
     def ready(self) -> bool:
@@ -319,14 +332,22 @@ class TreeStrategy(Strategy):
 
     def end_round(self) -> None:
         # Not when the next job is made, so that it always holds the same jobs.
+        key = self.absorbed // self.lanes
+        # Nodes get children with their second visit. By the clock lanes need not know the same everywhere.
+        holds_all = self._min_visits == 2 and self.tree.counts[NODES] <= self.snapshot_rows
+        if self._itself is not None and (holds_all or self.context.request.by_the_clock):
+            self._snapshot = Snapshot(key, self._itself.statistics(), self.tree.children)
+            return
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
-        self._snapshot = Snapshot(self.absorbed // self.lanes, statistics)
+        self._snapshot = Snapshot(key, statistics)
 
     def _state(self) -> Arrays:
-        least = np.array([self._min_visits], dtype=np.int64)
-        packed = pack_snapshot(self._snapshot.statistics)
+        statistics, least = self._snapshot.statistics, self._min_visits
+        if self._snapshot.first_children is not None:
+            statistics, least = snapshot(self.tree, least, self.snapshot_rows)
+        packed = prefixed("snapshots.", pack_snapshot(statistics))
         portions = prefixed("portions.", pack_portions(self._portions))
-        return prefixed("snapshots.", packed) | portions | {"min_visits": least}
+        return packed | portions | {"min_visits": np.array([least], dtype=np.int64)}
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])

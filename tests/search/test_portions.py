@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import games
 from games.rng import new_stream
+from search.coordinator import Coordinator
 from search.job import Portions, RoundJob, empty_portions
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import base_of, begin
@@ -27,9 +29,11 @@ from search.strategies.tree import (
     resized,
     unpack_portions,
 )
+from search.summary import digest
 from search.tree.arena import ROOT, Tree, children_of
 from search.tree.merge import snapshot
 from search.worker import Worker
+from tests.cluster.searches import nothing_in_flight
 from tests.games.common import JIT
 from tests.search.common import KNOBS, assert_visits_add_up, grow, nodes_of
 from tests.search.forms import COMPILED, problem
@@ -232,3 +236,40 @@ def test_a_lane_plans_with_few_selections() -> None:
     assert all(len(portions_of(job).visits) <= QUANTA + 2 for job in jobs)
     lanes = [job.lane for job in jobs]
     assert all(after == before + 1 for before, after in pairwise(lanes))
+
+
+def driven(by_itself: bool, restored_after: int | None = None) -> str:
+    """The digest after six rounds of a search by a clock that stands still, whose lanes read the tree itself
+    or snapshots of it; after so many jobs it goes on in another coordinator."""
+    request = SearchRequest("connect_four", lanes=3, seconds=60.0, seed=3)
+
+    def opened() -> Coordinator:
+        coordinator = Coordinator(open_search(request), 2)
+        coordinator.share_tree(2 * by_itself, nothing_in_flight)
+        return coordinator
+
+    coordinator, worker, jobs = opened(), Worker(), 0
+    waiting = coordinator.start()
+    while coordinator.search.strategy.absorbed < 18:
+        job = waiting.pop(0)
+        assert isinstance(job, RoundJob)
+        if restored_after is None:
+            assert (job.snapshot.first_children is None) == (job.round == 0 or not by_itself)
+        done = worker.run(coordinator.search.context, job)
+        waiting += coordinator.job_done(replace(done, duration_s=done.simulations / 1e4))
+        jobs += 1
+        if jobs == restored_after:
+            state = {name: array.copy() for name, array in coordinator.state().items()}
+            coordinator = opened()
+            coordinator.restore(state)
+            coordinator._rate, coordinator._measured = 1e4, True
+            waiting = coordinator.start()
+            # Nothing of a round that is not over is in the tree: its jobs run again.
+            assert len(waiting) == (3 if by_itself else 2)
+    return digest(coordinator.search.strategy.tree)
+
+
+def test_lanes_that_read_the_tree_itself_know_what_they_would_know_from_snapshots() -> None:
+    expected = driven(by_itself=False)
+    assert driven(by_itself=True) == expected
+    assert driven(by_itself=True, restored_after=13) == driven(by_itself=False, restored_after=13) == expected
