@@ -61,7 +61,6 @@ def run_inline(
         worker.prepare(context)
     several = worker.at_once(context) > 1
     coordinator = Coordinator(search, 1, first_share=FIRST_SHARE)
-    coordinator.stopwatch = clock
     coordinator.share_tree(1, partial(worker.run, context))
     waiting: deque[tuple[Job, Future[JobResult] | None]] = deque()
     """Jobs without a result, in order; those that are awaited have begun."""

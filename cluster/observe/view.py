@@ -183,12 +183,15 @@ def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
     from rich.text import Text
 
     answer, figures = sample.answer, sample.figures
-    lanes = plan_search(search.request, search.game).lanes
+    request, shape = search.request, search.request.strategy
+    if request.lanes is not None or not request.by_the_clock:
+        # By the clock the server chooses them.
+        shape += f", {counted(plan_search(request, search.game).lanes, 'lane')}"
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
     grid.add_row("search", f"{search.game.spec}")
-    grid.add_row("", f"{search.request.strategy}, {counted(lanes, 'lane')}, {sample.place}")
+    grid.add_row("", f"{shape}, {sample.place}")
     rate = terminal.rate(figures.simulations_per_s)
     grid.add_row("simulations", f"{terminal.count(figures.simulations)}   {rate}")
     jobs = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"

@@ -427,8 +427,7 @@ class Searches:
                     return checkpoint.open(files=False, external=external)
             except InvalidInput as error:
                 LOG.warning("search %s begins anew: %s", search_id, error)
-        workers = sum(worker.alive for worker in self.pool.executor.workers)
-        request = for_workers(request, workers, self.limits.lanes)
+        request = for_workers(request, self.pool.executor.num_workers, self.limits.lanes)
         return Opened(Coordinator(open_search(request, files=False, external=external), 1))
 
     def _conclude(

@@ -17,7 +17,7 @@ from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import session_on
 from cluster.runtime.tasks import Executor
 from games.errors import counted
-from search.job import Context, JobResult
+from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search, open_search
@@ -286,11 +286,12 @@ class NullWorker:
 
 
 @dataclass(frozen=True)
-class _NullJob:
+class _NullJob(Job):
     """A job of strategy leaf without leaves."""
 
     index: int
     simulations: int
+    lane = None
 
 
 def open_null(request: SearchRequest) -> Search:

@@ -106,7 +106,7 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
     text = drawn.decode()
     for words in (
         "gomoku:size=9",
-        "tree, 16 lanes, on the server",
+        "tree, on the server",
         "% of 10",
         "in flight",
         "best move",

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from cluster.checkpoint.checkpoint import Opened
+from cluster.executors.inline import InlineExecutor
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool, Run
 from cluster.service.records import QUEUED, Recorder
@@ -181,6 +182,7 @@ class Collecting(Pool):
 
     def __init__(self) -> None:
         self.runs: queue.SimpleQueue[Run] = queue.SimpleQueue()
+        self.executor = InlineExecutor()
 
     def add(self, run: Run, *, cancelled: bool = False) -> None:
         self.runs.put(run)
