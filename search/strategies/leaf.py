@@ -206,11 +206,6 @@ class LeafStrategy(Strategy):
         return 2 if self._evaluated else 1
 
     @property
-    def by_turns(self) -> bool:
-        """Whether jobs run by stretches."""
-        return self._shared is not None
-
-    @property
     def stretches_pay(self) -> bool:
         """Whether jobs are too short for calls of Python."""
         game, request, plan = self.engine.game, self.context.request, self.plan

@@ -137,8 +137,7 @@ def test_a_search_is_placed_as_its_keywords_say() -> None:
 
 def test_by_the_clock_a_search_has_lanes_for_its_workers(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"seconds": 0.3, "executor": "threads"}
-    lanes = [banyan.search("tictactoe", workers=n, **asked).lanes for n in (1, 3)]
-    assert lanes == [1, 6]
+    assert [banyan.search("tictactoe", workers=n, **asked).lanes for n in (1, 3)] == [1, 6]
     assert banyan.search("tictactoe", workers=3, lanes=5, **asked).lanes == 5
     with banyan.start("tictactoe", workers=2, executor="threads", seconds=60.0) as running:
         next(iter(running))
