@@ -441,7 +441,7 @@ class Coordinator:
         if ends_round:
             strategy.end_round()
             costs.snapshot_s += self.stopwatch() - merged
-        if strategy.by_rounds or done.jobs == 1:
+        if done.jobs == 1:
             self._round_cpu_s.append(done.cpu_s)
         if len(self._round_cpu_s) == strategy.lanes:
             costs.rounds += 1
