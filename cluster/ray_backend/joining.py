@@ -50,8 +50,9 @@ EMBEDDED_S = 120.0
 """Time limit in seconds for the start of an embedded Ray; it takes 4 s on an idle machine."""
 STARTS = 2
 """Number of tries to start an embedded Ray."""
-JOIN_S = 15.0
-"""Time limit in seconds for joining a cluster and running an actor there; it takes 2 s on an idle machine."""
+JOIN_S = 45.0
+"""Time limit in seconds for joining a cluster and running an actor there: it takes 2 s on an idle machine,
+and beside other programs ten times as long."""
 
 
 def connect(address: str | None, cpus: int, cancelled: threading.Event | None = None) -> RayProcess:

@@ -45,13 +45,17 @@ def without_compilations(err: str) -> str:
     return re.sub(r"^banyan: compiling .*\n", "", err, flags=re.MULTILINE)
 
 
+SEARCHES = r"[1-9]\S* simulations"
+"""The progress of a search that has got results."""
+
+
 def interrupted(
-    process: subprocess.Popen[str], word: str, number: int = signal.SIGINT
+    process: subprocess.Popen[str], pattern: str, number: int = signal.SIGINT
 ) -> tuple[int, str, str]:
-    """Signal a command once there is a line with this word on standard error; what `banyan` gives."""
+    """Signal a command once there is such a line on standard error; what `banyan` gives."""
     with process:
         assert process.stderr is not None
-        assert any(word in line for line in process.stderr), "it has ended before"
+        assert any(re.search(pattern, line) for line in process.stderr), "it has ended before"
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out, err

@@ -19,7 +19,7 @@ from cluster.commands.options import MANY
 from cluster.system.interruption import INTERRUPTED
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SearchRequest
-from tests.cluster.command import ROOT, Here, banyan, interrupted, start
+from tests.cluster.command import ROOT, SEARCHES, Here, banyan, interrupted, start
 from tests.cluster.searches import compiled_only
 from tests.waiting import PATIENCE_S
 
@@ -189,7 +189,7 @@ def test_workers_that_a_search_cannot_use_are_told(
 )
 def test_an_interrupted_search_prints_its_best_answer(where: tuple[str, ...], number: signal.Signals) -> None:
     search = start("search", "gomoku:size=9", *where, "--seconds", "100", "--json")
-    status, out, _ = interrupted(search, "simulations", number)
+    status, out, _ = interrupted(search, SEARCHES, number)
     assert status == INTERRUPTED
     answer = json.loads(out)
     assert (answer["stopped_by"], answer["executor"]) == (

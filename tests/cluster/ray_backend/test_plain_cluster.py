@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import interrupted
+from tests.cluster.command import SEARCHES, interrupted
 from tests.cluster.searches import compiled_only
 from tests.cluster.service.process import Server, http
 from tests.cluster.strangers import (
@@ -89,7 +89,7 @@ def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go
     assert "simulations kept; to continue: banyan resume " in line
     # It goes on elsewhere.
     again = stranger.start("resume", "kept.ckpt", "--executor", "inline")
-    assert interrupted(again, "simulations")[0] == 130
+    assert interrupted(again, SEARCHES)[0] == 130
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = compiled_only
 
-JOB_TIMEOUT_S = 1.5
+JOB_TIMEOUT_S = 3.0
 STRATEGIES = ("root", "tree", "leaf")
 
 

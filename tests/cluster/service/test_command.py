@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, banyan, interrupted, start
+from tests.cluster.command import BANYAN, ROOT, SEARCHES, banyan, interrupted, start
 from tests.cluster.service.process import Server
 
 TOKEN = "a-token-of-sixteen-letters"
@@ -120,6 +120,6 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_search_and_prints_its_best_answer(place: tuple[str, ...]) -> None:
-    status, out, _ = interrupted(start("search", "gomoku:size=5", "--seconds", "600", *place), "simulations")
+    status, out, _ = interrupted(start("search", "gomoku:size=5", "--seconds", "600", *place), SEARCHES)
     assert status == 130
     assert "best move" in out and "stopped by   cancelled" in out
