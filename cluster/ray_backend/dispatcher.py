@@ -17,9 +17,9 @@ import pickle
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from cluster.ray_backend.process import Handle, RayEnded, RayProcess, Remote, WorkerLost, answer_of
+from cluster.ray_backend.process import RayEnded, Remote, WorkerLost, answer_of
 from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, TaskQueue
@@ -34,12 +34,22 @@ Hear = Callable[[Future[Any]], list[Event]]
 """Handles the answer to a call, whose future also identifies the call; returns its events."""
 
 
+class Calls(Protocol):
+    """The part of `RayProcess` that carries calls."""
+
+    address: str | None
+
+    def put(self, data: bytes) -> Any: ...
+
+    def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]: ...
+
+
 class Dispatcher:
     """The tasks of an executor: those that wait, and the calls that carry the others."""
 
     def __init__(
         self,
-        ray: RayProcess,
+        ray: Calls,
         slots: Slots,
         queue: TaskQueue | None,
         in_flight: int,
@@ -125,9 +135,8 @@ class Dispatcher:
         hear = partial(self._prepared, slot, process)
         return self._call(process, hear, "prepare", self._context_reference(OPENED))
 
-    def _context_reference(self, key: int) -> Handle:
-        handle: Handle = self._published.reference((CONTEXT, key), self._contexts.get(key))
-        return handle
+    def _context_reference(self, key: int) -> Any:
+        return self._published.reference((CONTEXT, key), self._contexts.get(key))
 
     def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
@@ -135,7 +144,7 @@ class Dispatcher:
         self._inbox.expect(answer, hear)
         return answer
 
-    def _put(self, part: Any) -> Handle:
+    def _put(self, part: Any) -> Any:
         return self.ray.put(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
 
     def check_health(self) -> None:

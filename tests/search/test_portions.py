@@ -39,6 +39,8 @@ from tests.search.common import KNOBS, assert_visits_add_up, grow, nodes_of
 from tests.search.forms import COMPILED, problem
 
 GROWN = 4000 if JIT else 600
+RATE = 1e4 if JIT else 1e3
+"""Simulations a second."""
 GAMES = ["tictactoe", "gomoku:size=5", *(problem(form, 3) for form in COMPILED)]
 
 
@@ -246,6 +248,7 @@ def driven(by_itself: bool, restored_after: int | None = None) -> str:
     def opened() -> Coordinator:
         coordinator = Coordinator(open_search(request), 2)
         coordinator.share_tree(2 * by_itself, nothing_in_flight)
+        coordinator._rate, coordinator._measured = RATE, True
         return coordinator
 
     coordinator, worker, jobs = opened(), Worker(), 0
@@ -256,13 +259,12 @@ def driven(by_itself: bool, restored_after: int | None = None) -> str:
         if restored_after is None:
             assert (job.snapshot.first_children is None) == (job.round == 0 or not by_itself)
         done = worker.run(coordinator.search.context, job)
-        waiting += coordinator.job_done(replace(done, duration_s=done.simulations / 1e4))
+        waiting += coordinator.job_done(replace(done, duration_s=done.simulations / RATE))
         jobs += 1
         if jobs == restored_after:
             state = {name: array.copy() for name, array in coordinator.state().items()}
             coordinator = opened()
             coordinator.restore(state)
-            coordinator._rate, coordinator._measured = 1e4, True
             waiting = coordinator.start()
             # Nothing of a round that is not over is in the tree: its jobs run again.
             assert len(waiting) == (3 if by_itself else 2)

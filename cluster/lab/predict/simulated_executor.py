@@ -1,27 +1,38 @@
 """The simulated executor: runs a search on a virtual clock, as if it had any number of workers.
 
-Coordinator, strategies and queue are real; only time is simulated. Each action of the coordinator advances
-the clock by its cost (there is one coordinator, so it can saturate), and each worker is busy with a bundle
-for the cost of its jobs. Bundles are formed, and two are kept in flight, as in
-`cluster.ray_backend.executor`. Results of jobs come from a real worker (the search then gives its real
+Coordinator, strategies, dispatcher and slots are those of a search on Ray, and so is what a worker's process
+does with a call; only time, and the way of calls and answers, is simulated. Each action of the coordinator
+advances the clock by its cost (there is one coordinator, so it can saturate), and each worker is busy with a
+bundle for the cost of its jobs. Results of jobs come from a real worker (the search then gives its real
 answer) or from a null worker, when only time matters.
 """
 
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
+import pickle
 import random
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from typing import Any
 
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.runtime.queue import BUNDLE_S, IN_FLIGHT, BundlesAhead, TaskQueue
-from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task, TaskWorker
-from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
+from cluster.ray_backend.dispatcher import Dispatcher
+from cluster.ray_backend.process import WorkerLost, pack_answer
+from cluster.ray_backend.slots import Process, Slot, Slots
+from cluster.runtime.broadcast import Call
+from cluster.runtime.queue import IN_FLIGHT
+from cluster.runtime.tasks import Event, Executor, JobDone, Task, TaskWorker
+from cluster.runtime.worker_process import WorkerProcess
+from cluster.runtime.worker_state import WorkerStatus
+from cluster.runtime.workers import exactly
+from search.job import Job, JobResult
 
 WORKING, CALLS, OTHERS, TRAVEL = "simulations", "calls on workers", "others' jobs", "travel"
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
@@ -87,38 +98,86 @@ class WorkerTime:
         return done
 
 
-@dataclass
-class _Slot:
-    status: WorkerStatus
-    free_s: float = 0.0
-    """When the worker has done all its work, on the clock without slip."""
-    bundles: int = 0
-    rate: float = 0.0
-    pieces: dict[int, int] = field(default_factory=dict)
-    """Strategy root: number of pieces grown in each lane's tree on this worker, by lane."""
-    common: Hashable = None
-    """Key of the common part on the worker; with strategy tree, a snapshot."""
+class _TimedWorker:
+    """A worker whose jobs take as long as the costs say; it knows the pieces of lanes that it has grown."""
+
+    def __init__(self, worker: TaskWorker, duration_s: Callable[[int], float]) -> None:
+        """``duration_s``: seconds of a job of that many simulations."""
+        self._worker = worker
+        self._duration_s = duration_s
+        self._pieces: dict[int, int] = {}
+        """Strategy root: number of pieces grown in each lane's tree, by lane."""
+        self.ran: list[Job] = []
+        """Jobs of the last call."""
+        self.busy_s = 0.0
+        """Duration of these."""
+
+    def begin_call(self) -> None:
+        self.ran, self.busy_s = [], 0.0
+
+    def prepare(self, context: Any) -> None:
+        self._worker.prepare(context)
+
+    def run(self, context: Any, job: Job) -> JobResult:
+        simulations = job.simulations
+        if job.lane is not None and (pieces := job.pieces):
+            have = self._pieces.get(job.lane, 0)
+            simulations = sum(pieces[have:] if have < len(pieces) else pieces)
+            self._pieces[job.lane] = len(pieces)
+        duration_s = self._duration_s(simulations)
+        self.ran.append(job)
+        self.busy_s += duration_s
+        done: JobResult = self._worker.run(context, job)
+        return replace(done, duration_s=duration_s)
+
+    def hand_over(self, context: Any, lane: int) -> int | None:
+        return self._pieces.pop(lane, None)
+
+    def take_over(self, context: Any, lane: int, pieces: int) -> None:
+        self._pieces[lane] = pieces
+
+
+@dataclass(eq=False)
+class _Actor:
+    """A simulated process of a worker."""
+
+    worker: _TimedWorker
+    process: WorkerProcess
+    free_s: float
+    """When it has done all its work, on the clock without slip."""
+    calls: int = 0
+    """Bundles that it has not answered."""
+
+
+@dataclass(eq=False)
+class _Put:
+    """Bytes that are sent once for many calls."""
+
+    data: bytes
+    published: bool = False
 
 
 @dataclass(order=True)
 class _Answer:
-    """An answer of a worker to a call, or the notice of its loss."""
+    """An answer of a process to a call, or the notice of its loss."""
 
     at_s: float
     number: int
-    slot: _Slot = field(compare=False)
-    jobs: list[Task] = field(compare=False)
-    busy_s: float = field(compare=False)
-    """Duration of the jobs."""
-    call_s: float = field(compare=False)
+    actor: int = field(compare=False)
+    call: Future[bytes] = field(compare=False)
+    data: bytes | None = field(compare=False)
+    """None: the process is lost."""
+    busy_s: float | None = field(compare=False, default=None)
+    """Duration of its jobs; None where the call has none."""
+    call_s: float = field(compare=False, default=0.0)
     """Time of the worker for the call itself."""
-    lost: bool = field(compare=False)
 
 
 class SimulatedExecutor(Executor):
     """An executor with simulated workers. Its session must use `clock`."""
 
     name, threads_here = "simulated", 0
+    address: str | None = None
 
     def __init__(
         self,
@@ -135,19 +194,24 @@ class SimulatedExecutor(Executor):
         self._costs, self._worker = costs, worker
         self._faults = faults or FaultModel()
         self._random = random.Random(seed)
-        self._context: Any = None
-        self.log = WorkerLog(self.clock)
-        self._slots = [
-            _Slot(WorkerStatus(slot=i, state=WorkerState.IDLE, log=self.log)) for i in range(workers)
-        ]
-        self._queue = TaskQueue()
-        self._ahead = BundlesAhead(IN_FLIGHT)
+        self._now_s = 0.0
+        self._actors: dict[int, _Actor] = {}
+        self._crew = Slots(
+            exactly(workers),
+            workers,
+            math.inf,
+            self._start,
+            kill=lambda process: None,
+            crowded=lambda: False,
+            clock=self.clock,
+        )
+        self.dispatcher = Dispatcher(self, self._crew, None, IN_FLIGHT, lambda: None)
         self._answers: list[_Answer] = []
         """A heap of the answers that are under way."""
-        self._published: set[Hashable] = set()
-        self._now_s = 0.0
-        self._running = 0
-        """Number of jobs on workers."""
+        self._numbers = itertools.count()
+        """Of actors, and of answers."""
+        self._snapshots = 0
+        """How many have been published."""
         demand = workers * costs.job_cpu_share
         self._cores = shared_cores if shared_cores is not None and workers > shared_cores else None
         """Cores that more workers share, because they wait most of the time; None without such workers."""
@@ -180,8 +244,6 @@ class SimulatedExecutor(Executor):
         """Arrival time of the last result before index `_absorbed`."""
         self._needs: dict[int, float] = {}
         """When each job could be made, by index."""
-        self.calls = 0
-        """Number of bundles sent."""
 
     @property
     def coordinator_s(self) -> float:
@@ -190,11 +252,11 @@ class SimulatedExecutor(Executor):
 
     @property
     def num_workers(self) -> int:
-        return len(self._slots)
+        return len(self._crew.used)
 
     @property
     def workers(self) -> list[WorkerStatus]:
-        return [slot.status for slot in self._slots]
+        return [slot.status for slot in self._crew.used]
 
     def clock(self) -> float:
         """Virtual seconds since the beginning."""
@@ -202,33 +264,38 @@ class SimulatedExecutor(Executor):
 
     def use(self, workers: int) -> None:
         """Give jobs to this number of workers only."""
-        self._slots = self._slots[:workers]
+        self._crew.use(workers)
 
     def open(self, context: Any) -> None:
-        self._context = context
-        self._worker.prepare(context)
+        self.dispatcher.open(context)
+        self._crew.refill()
+        self._receive()
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
-        self._queue.add(tasks)
+        self.dispatcher.submit(tasks)
         self._needs |= {task.index: self._needed_s for task in tasks}
         self._charge(MAKING, self._costs.make_s * len(tasks))
 
     def wait(self, timeout_s: float) -> list[Event]:
         if not self._received:
-            self._dispatch()
+            self.dispatcher.settle()
+            self.dispatcher.dispatch()
             self._look(timeout_s)
-        return [self._take()] if self._received else []
+        if not self._received:
+            self._crew.check_alive()
+            return []
+        return [self._take()]
 
     def drop(self) -> None:
         now_s = self._now_s - self._slip_s
-        for slot in self._slots:
-            if not slot.bundles and slot.free_s < now_s:
+        for actor in self._actors.values():
+            if not actor.calls and actor.free_s < now_s:
                 # The worker got no more work; later actions of the coordinator do not concern it.
-                self.time.idle(slot.free_s, now_s, slot.free_s, 0.0)
-                slot.free_s = now_s
-        self._queue.clear()
-        self._running = 0
+                self.time.idle(actor.free_s, now_s, actor.free_s, 0.0)
+                actor.free_s = now_s
+        self.dispatcher.drop()
+        self._crew.running = 0
         self._answers.clear()
         self._received.clear()
 
@@ -244,11 +311,7 @@ class SimulatedExecutor(Executor):
         if due_s > self._now_s:
             self._now_s = due_s
             self._charge(RECEIVING, self._costs.turn_s)
-        # Answers that arrive during this look wait for the next one.
-        look_s = self._now_s
-        while self._due_s() <= look_s:
-            answer = heapq.heappop(self._answers)
-            self._received.extend((event, answer.at_s) for event in self._receive(answer))
+        self._receive()
 
     def _due_s(self) -> float:
         """The time of the next answer; infinity if none is under way."""
@@ -279,60 +342,71 @@ class SimulatedExecutor(Executor):
             work_s = self._costs.together * cpu_s / self._cores
             self._cores_used_s = max(self._cores_used_s, self._now_s) + work_s
 
-    def _dispatch(self) -> None:
-        """Send bundles from the queue to workers that have room."""
-        bundles = self._ahead.number(len(self._queue) + self._running, len(self._slots))
-        for have in range(bundles):
-            share = self._queue.bundle_size(bundles * len(self._slots), self._running)
-            for slot in self._slots:
-                if not len(self._queue):
-                    return
-                if slot.bundles > have:
-                    continue
-                jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
-                if jobs:
-                    self._send(slot, jobs)
+    def _start(self, slot: Slot) -> Process:
+        """Start a process: at once in the beginning, and later in place of a lost one."""
+        number, free_s = next(self._numbers), 0.0
+        if slot.failures:
+            free_s = self._now_s - self._slip_s + self._faults.restart_s
+        worker = _TimedWorker(self._worker, self._duration_s)
+        self._actors[number] = _Actor(worker, WorkerProcess(lambda: worker), free_s)
+        process = Process(number, None, math.inf, now_s=self.clock)
+        process.preparing = self.dispatcher.prepare(slot, process)
+        return process
 
-    def _send(self, slot: _Slot, jobs: list[Task]) -> None:
+    def put(self, data: bytes) -> _Put:
+        """What the dispatcher calls instead of Ray's process."""
+        return _Put(data)
+
+    def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
+        """What the dispatcher calls instead of Ray's process. What the answer is, is found at once; it comes
+        when the costs say."""
+        called, answer = self._actors[actor], Future[bytes]()
+        if method == "run_call":
+            self._answer_later(actor, called, answer, *arguments)
+            return answer
+        given = [each.data if isinstance(each, _Put) else each for each in arguments]
+        data = pack_answer(lambda: getattr(called.process, method)(*given))
+        at_s = called.free_s if method == "prepare" else self._now_s - self._slip_s + self._costs.latency_s
+        heapq.heappush(self._answers, _Answer(at_s, next(self._numbers), actor, answer, data))
+        return answer
+
+    def _answer_later(
+        self, number: int, actor: _Actor, answer: Future[bytes], packed: bytes, *values: _Put
+    ) -> None:
         """Send a bundle; determines when the worker runs it, and whether the worker dies meanwhile."""
-        costs, first = self._costs, jobs[0]
+        costs, worker = self._costs, actor.worker
         call_s, travel_s = costs.worker_call_s, costs.latency_s / 2
-        if first.common is not None:
-            if first.common_key not in self._published:
-                self._published.add(first.common_key)
+        head: Call = pickle.load(BytesIO(packed))
+        if head.brings_common:
+            if not values[-1].published:
+                values[-1].published = True
                 self._charge(MAKING, costs.plan_s)
                 # The first snapshot costs no round: its tree has no visits.
-                self._charge(SNAPSHOTS, (costs.round_s if first.common.key else 0.0) + costs.publish_s)
-            if slot.common != first.common_key:
-                slot.common = first.common_key
-                call_s += costs.fetch_s
-                travel_s += self._way_s
-        self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
-        self.calls += 1
-        slot.bundles += 1
-        self._running += len(jobs)
-        slot.status.become(WorkerState.BUSY)
-        began_s = max(slot.free_s, self._now_s - self._slip_s + travel_s)
-        jobs_s = sum(self._duration_s(slot, job) for job in jobs)
-        ended_s = began_s + call_s + jobs_s
+                self._charge(SNAPSHOTS, (costs.round_s if self._snapshots else 0.0) + costs.publish_s)
+                self._snapshots += 1
+            call_s += costs.fetch_s
+            travel_s += self._way_s
+        worker.begin_call()
+        data = pack_answer(lambda: actor.process.run_call(packed, *(value.data for value in values)))
+        self._charge(SENDING, costs.send_s + costs.call_job_s * (len(worker.ran) - 1), costs.beside_call_s)
+        actor.calls += 1
+        began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
+        ended_s = began_s + call_s + worker.busy_s
         if self._cores is not None:
-            cpu_s = min(call_s, costs.worker_call_cpu_s) + costs.job_cpu_share * jobs_s
+            cpu_s = min(call_s, costs.worker_call_cpu_s) + costs.job_cpu_share * worker.busy_s
             self._use_cores(cpu_s)
             ended_s = max(ended_s + (costs.together - 1.0) * cpu_s, self._cores_used_s)
-        self.time.idle(slot.free_s, began_s, self._needs.get(first.index, 0.0), travel_s)
-        slot.free_s = ended_s
+        self.time.idle(actor.free_s, began_s, self._needs.get(worker.ran[0].index, 0.0), travel_s)
+        actor.free_s = ended_s
         took_s = ended_s - began_s
         lost = self._random.random() < -math.expm1(-took_s * self._faults.failures_per_hour / 3600)
         at_s = began_s + took_s * self._random.random() if lost else ended_s + costs.latency_s / 2
-        answer = _Answer(at_s, self.calls, slot, jobs, took_s - call_s, call_s, lost)
-        heapq.heappush(self._answers, answer)
+        arrives = _Answer(at_s, next(self._numbers), number, answer, None if lost else data)
+        arrives.busy_s, arrives.call_s = took_s - call_s, call_s
+        heapq.heappush(self._answers, arrives)
 
-    def _duration_s(self, slot: _Slot, task: Task) -> float:
-        simulations = task.work
-        if task.lane is not None and task.pieces:
-            have = slot.pieces.get(task.lane, 0)
-            simulations = sum(task.pieces[have:]) if have < len(task.pieces) else sum(task.pieces)
-            slot.pieces[task.lane] = len(task.pieces)
+    def _duration_s(self, simulations: int) -> float:
+        """Seconds of a job of that many simulations."""
         mean_s = self._costs.job_s + simulations * self.simulation_s
         spread = self._costs.job_spread
         if spread > 0:
@@ -343,38 +417,27 @@ class SimulatedExecutor(Executor):
             mean_s *= self._faults.straggler_factor
         return mean_s
 
-    def _receive(self, answer: _Answer) -> list[Event]:
-        if answer.lost:
-            return self._lose(answer)
-        slot, jobs = answer.slot, answer.jobs
-        slot.bundles -= 1
-        self._running -= len(jobs)
-        slot.status.jobs_done += len(jobs)
-        slot.status.busy_s += answer.busy_s
-        self.time.spent[WORKING] += answer.busy_s
-        self.time.spent[CALLS] += answer.call_s
-        if answer.busy_s > 0:
-            slot.rate = sum(task.work for task in jobs) / answer.busy_s
-        self._ahead.note(jobs, answer.busy_s)
-        if not slot.bundles:
-            slot.status.become(WorkerState.IDLE)
-        self._charge(RECEIVING, self._costs.receive_s)
-        return [JobDone(self._worker.run(self._context, task.job), task.context) for task in jobs]
+    def _receive(self) -> None:
+        """Hear the answers that have arrived; those that arrive meanwhile wait for the next look."""
+        look_s = self._now_s
+        while self._due_s() <= look_s:
+            answer = heapq.heappop(self._answers)
+            if answer.data is None:
+                self._lose(answer)
+            else:
+                if answer.busy_s is not None:
+                    self._actors[answer.actor].calls -= 1
+                    self.time.spent[WORKING] += answer.busy_s
+                    self.time.spent[CALLS] += answer.call_s
+                    self._charge(RECEIVING, self._costs.receive_s)
+                answer.call.set_result(answer.data)
+            self._received.extend((event, answer.at_s) for event in self.dispatcher.hear(0.0))
 
-    def _lose(self, answer: _Answer) -> list[Event]:
-        """Handle the death of a process: its jobs and its cached state are lost."""
-        slot, reason = answer.slot, "its worker died"
-        behind = sorted(each for each in self._answers if each.slot is slot)
-        self._answers = [each for each in self._answers if each.slot is not slot]
+    def _lose(self, answer: _Answer) -> None:
+        """A process dies: no call to it has an answer."""
+        del self._actors[answer.actor]
+        lost = [answer, *sorted(each for each in self._answers if each.actor == answer.actor)]
+        self._answers = [each for each in self._answers if each.actor != answer.actor]
         heapq.heapify(self._answers)
-        slot.bundles = 0
-        slot.pieces.clear()
-        slot.common = None
-        slot.status.become(WorkerState.LOST, reason)
-        # The new process is ready at once, and its first job waits until it has started.
-        slot.status.become(WorkerState.STARTING)
-        slot.status.become(WorkerState.IDLE)
-        slot.free_s = self._now_s - self._slip_s + self._faults.restart_s
-        lost = [task for each in (answer, *behind) for task in each.jobs]
-        self._running -= len(lost)
-        return [JobLost(task.index, reason, task.context) for task in lost]
+        for each in lost:
+            each.call.set_exception(WorkerLost("its worker died"))
