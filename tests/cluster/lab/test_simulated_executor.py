@@ -69,7 +69,9 @@ def test_the_answer_is_the_real_one(strategy: str, failures: float) -> None:
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 @pytest.mark.parametrize("workers", [1, 4, 16])
 def test_without_costs_workers_are_all_that_counts(strategy: str, workers: int) -> None:
-    request = SearchRequest(game="tictactoe", strategy=strategy, lanes=16, simulations=16_000_000)
+    request = SearchRequest(
+        game="tictactoe", strategy=strategy, lanes=16, simulations=16_000_000, batch=1024, playouts_per_leaf=8
+    )
     result, executor = run(request, workers, FREE)
     assert result.simulations == 16_000_000
     assert result.elapsed_s == pytest.approx(16.0 / workers, rel=0.02)
@@ -135,7 +137,7 @@ def test_the_same_seed_predicts_the_same() -> None:
 
 @pytest.mark.slow
 def test_saturation_is_found_and_longer_jobs_help() -> None:
-    request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=64, simulations=512_000_000)
+    request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=16, simulations=128_000_000)
     costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)
     rows = [*predict(request, costs, [1, 16, 256], report=lambda line: None)]
     assert [row.workers for row in rows] == [1, 16, 256]
@@ -143,7 +145,7 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
     assert saturation(rows) == 256
     assert saturation(rows[:2]) is None
     best = try_changes(request, costs, rows[2])[0]
-    assert best.what.startswith("--rounds 16")
+    assert best.what.startswith("--rounds 4")
     assert best.factor > 1.2
 
 

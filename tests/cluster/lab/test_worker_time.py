@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import games
-from cluster.lab.predict import steps
+from cluster.lab.predict import prediction, steps
 from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slope
 from cluster.lab.predict.costs import Costs, FaultModel, write_costs
 from cluster.lab.predict.launch import PredictionPlan, run_prediction
@@ -60,7 +60,7 @@ def test_shares_add_up_to_one_and_working_is_the_share_of_the_ceiling(strategy: 
         worker_call_s=1e-3,
         latency_s=2e-3,
     )
-    request = replace(ROUNDS, strategy=strategy, rounds=10 if strategy == "tree" else None)
+    request = replace(ROUNDS, strategy=strategy, rounds=10 if strategy == "tree" else None, batch=1024)
     row = spent(costs, request, FaultModel(failures_per_hour=failures, restart_s=0.1))
     assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.002)
     assert row.jobs_retried == 0 or failures
@@ -247,10 +247,9 @@ def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_pa
     assert lines[-1].endswith(" left")
 
 
-def test_the_first_rounds_of_a_tree_stand_for_the_others() -> None:
-    request = SearchRequest(
-        game="gomoku", strategy="tree", lanes=512, rounds=64, simulations=512 * 64 * 9_000
-    )
+def test_the_first_rounds_of_a_tree_stand_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "JOBS", 2_048)
+    request = SearchRequest(game="gomoku", strategy="tree", lanes=64, rounds=64, simulations=64 * 64 * 9_000)
     costs = replace(FREE, crowded_simulation_s=1e-6, job_spread=0.05, latency_s=0.001, absorb_s=1e-4)
     (part,) = predict(request, costs, [64], report=str)
     (whole,) = predict(request, costs, [64], FaultModel(restart_s=1.0), report=str)
