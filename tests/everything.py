@@ -83,6 +83,7 @@ class Run:
     def passes_again(self) -> bool:
         """Whether what failed passes alone. A run that did not come to its end has no list of that."""
         if self.process.returncode != TESTS_FAILED or not self._failed.exists():
+            print(f"\nended without its summary: {' '.join(self._command)}", flush=True)
             return False
         names = "\n    ".join(json.loads(self._failed.read_text(encoding="utf-8")))
         print(f"\nfailed beside others, and run once more alone:\n    {names}", flush=True)
@@ -121,7 +122,8 @@ def main(quick: bool) -> int:
             runs.append(run)
 
         alike = () if quick else (f"--ignore={TWICE_ALIKE}",)
-        start(*KERNELS, *alike, niceness=BACKGROUND, **UNCOMPILED)
+        # Plain Python hears a signal: what takes too long fails, and does not end all that come after it.
+        start(*KERNELS, *alike, "-o", "timeout_method=signal", niceness=BACKGROUND, **UNCOMPILED)
         common = ("tictactoe",) if quick else ("tictactoe", "gomoku:size=9")
         subprocess.run([sys.executable, "-c", COMMON, *common], check=False)
         start(*OTHERS, *SIDE_BY_SIDE, "5", **RANK)
