@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import games
-from games import Game, InvalidInput
+from games import Game
 from games.board import draw
 from games.compile.rule_stubs import DEFAULTS
 from games.compile.specialise import specialise
@@ -129,23 +129,6 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
             # Cells run on in Breakthrough: a2a3.
             assert label in re.findall("[a-zA-Z][0-9]+", text)
     assert len(draw(board, colour=False).splitlines()) == len(board.rows) + 1
-
-
-@GAMES
-@pytest.mark.parametrize("text", ["", " ", "x", "a0", "z9", "A1", "a1 ", "1a", "aa1", "a\u0661", "pass"])
-def test_malformed_moves_are_refused(game: Game, text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        game.parse_move(game.initial_state(), text)
-    assert caught.value.field == "moves"
-    assert caught.value.value == text
-
-
-@GAMES
-@pytest.mark.parametrize("text", ["", " ", "x", "/", "12", "x x", "... ... ... x", "x" * 1000])
-def test_malformed_positions_are_refused(game: Game, text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        game.parse_position(text)
-    assert caught.value.field == "position"
 
 
 @GAMES
