@@ -159,26 +159,6 @@ def test_small_boards_have_their_known_values(rows: int, columns: int, value: in
     assert solver_of(game.spec).value_of(game.initial_state()) == value
 
 
-@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
-def test_a_board_and_its_mirror_image_have_one_value() -> None:
-    game, solver = games.load("connect_four"), Solver(games.load("connect_four"))
-    for state in positions(game, 40, 12, 26):
-        board, _, mover = game.format_position(state).partition(" ")
-        mirrored = "/".join(row[::-1] for row in board.split("/"))
-        twin = game.parse_position(f"{mirrored} {mover}")
-        outcomes = {outcome.move: outcome.value for outcome in solver.outcomes(state)}
-        assert outcomes == {6 - outcome.move: outcome.value for outcome in solver.outcomes(twin)}
-        best = max if mover == "x" else min
-        assert solver.value_of(state) == best(outcomes.values())
-
-
-@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
-def test_values_do_not_depend_on_earlier_calls() -> None:
-    game, kept = games.load("connect_four"), solver_of("connect_four")
-    for state in positions(game, 12, 14, 24):
-        assert kept.value_of(state) == Solver(game).value_of(state)
-
-
 def test_finished_games_have_no_outcomes_and_their_value() -> None:
     game, solver = games.load("connect_four"), solver_of("connect_four")
     state = game.initial_state()

@@ -88,15 +88,6 @@ def test_a_swap_mirrors_the_first_stone() -> None:
     assert game.rules.is_terminal(again)
 
 
-def test_without_the_swap_rule_there_is_none() -> None:
-    game = _load("hex:size=3,swap=no")
-    state = game.initial_state()
-    game.play_text(state, ["b1"])
-    with pytest.raises(InvalidInput, match=r"an empty cell from a1 to c3$"):
-        game.parse_move(state, "swap")
-    assert len(game.legal_moves(state)) == 8
-
-
 @pytest.mark.slow
 def test_small_boards_have_their_known_values() -> None:
     """Without swap the first player wins (John Nash); with it the second does. On 2x2, by trying everything.

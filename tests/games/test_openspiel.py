@@ -250,16 +250,6 @@ def test_a_determinization_is_a_position_that_looks_the_same(name: str) -> None:
     assert changed
 
 
-@pytest.mark.parametrize("name", HIDING)
-def test_only_deals_are_hidden(name: str) -> None:
-    """All players see all moves, which no determinization has to draw."""
-    for seed in range(4):
-        for _, twin in decisions(name, seed, 0.5):
-            after = [child for child in map(twin.child, twin.legal_actions()) if child.current_player() >= 0]
-            for observer in range(twin.num_players()):
-                assert len({child.information_state_string(observer) for child in after}) == len(after)
-
-
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "kuhn_poker(players=3)"])
 def test_observations_are_equal_exactly_if_the_information_states_are(name: str) -> None:
     game = openspiel(name)
