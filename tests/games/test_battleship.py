@@ -204,7 +204,7 @@ def cells_of(mask: npt.NDArray[np.int64]) -> frozenset[int]:
 
 def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
     game = battleship("battleship:task=solo")
-    number = 1_000_000 if JIT else 2_000
+    number = 200_000 if JIT else 2_000
     lengths, results = sample(game, start(game, 1), number, 3, own=True)
     shots = lengths / 2
     assert shots.mean() == pytest.approx(1717 / 18, abs=5 * shots.std() / number**0.5)

@@ -221,7 +221,7 @@ def test_drawn_moves_are_uniform_over_the_best_or_all_and_the_same_compiled(
     default.rules = game.rules._replace(**{rule: specialise([DEFAULTS[rule]], game)[rule]})
     # Uncompiled, a list for each draw takes minutes, and so do lists for draws of all moves.
     drawing = (game, default) if JIT and rule == "greedy_move" else (game,)
-    for plies in (0, 1, 9, 20, 30, 31, 44, 45, 60, 61, 99, 100) if JIT else (0, 31):
+    for plies in (0, 1, 9, 30, 45, 100) if JIT else (0, 31):
         state = random_position(game, 5, plies)
         if game.calls.current_player(state) != CHANCE:
             best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)

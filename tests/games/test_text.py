@@ -21,7 +21,7 @@ from tests.games.common import JIT, SPECS, start
 
 WORDS = st.text("abcxyz019_-.", min_size=1, max_size=8)
 MAX_PLIES = 120 if JIT else 30
-EXAMPLES = settings(max_examples=150 if JIT else 30)
+EXAMPLES = settings(max_examples=80 if JIT else 30)
 
 
 @st.composite
@@ -196,7 +196,7 @@ def test_boards_of_every_game_are_whole_grids(drawn: tuple[Game, State]) -> None
             assert 0 <= cell[0] < len(board.rows) and 0 <= cell[1] < len(board.column_labels)
 
 
-@settings(EXAMPLES, max_examples=600 if JIT else 100)
+@settings(EXAMPLES, max_examples=300 if JIT else 100)
 @given(positions(), st.data())
 def test_misprinted_positions_are_refused_or_read_back(
     drawn: tuple[Game, State], data: st.DataObject
