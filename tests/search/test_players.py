@@ -38,9 +38,6 @@ EVERYWHERE = [
     "negamax:depth=1",
     "alphabeta:depth=1",
     "alphabeta:seconds=0.01",
-    "uct:simulations=60",
-    "uct:simulations=60,playout_plies=3,policy=greedy",
-    "flat:simulations=60",
 ]
 SHOOTERS = ["hunt", "parity", "density", "posterior:samples=40", "posterior:samples=40,width=3"]
 SHOT_AT = [
@@ -56,6 +53,9 @@ MILL_GAMES = [
 ]
 WHO_PLAYS_WHAT = [
     *product(EVERYWHERE, OPEN_GAMES),
+    ("uct:simulations=60", "gomoku:size=6"),
+    ("uct:simulations=60,playout_plies=3,policy=greedy", "gomoku:size=6"),
+    ("flat:simulations=60", "gomoku:size=6"),
     *product(SCRIPTED, MILL_GAMES),
     *product(SHOOTERS, SHOT_AT),
 ]
