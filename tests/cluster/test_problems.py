@@ -202,11 +202,6 @@ def test_both_games_of_a_pair_have_the_same_dice(paths: dict[str, str]) -> None:
         assert all(one == other for one, other in zip(first, second, strict=False))
 
 
-def test_a_match_with_chance(paths: dict[str, str], here: Here) -> None:
-    arguments = ("match", paths["duel"], "uct:simulations=20", "random", "--games", "4", *INLINE)
-    assert here.json(*arguments)["games_played"] == 4
-
-
 def test_a_match_of_three_players_by_shares_of_wins(
     paths: dict[str, str], tmp_path: Path, here: Here
 ) -> None:

@@ -580,16 +580,6 @@ class SharedNext(NoisyNext):
         return int(np.random.randint(2))
 
 
-class Batches(Guess):
-    """Five at a time; the first is shown."""
-
-    def coin(self, action: int) -> float:
-        if self.at % 5 == 0:
-            self.winds = self.np_random.normal(size=5)
-        self.shown = float(self.winds[self.at % 5])
-        return float(self.shown > 0)
-
-
 class Bag(Guess):
     """Each of seven pieces once, and then again."""
 

@@ -16,7 +16,7 @@ import games
 from games import InvalidInput
 from games.battleship import Battleship, rules
 from games.battleship.placements import WORD_BITS, WORDS, placements_of
-from games.battleship.sampling import ENTRIES, NUM_ENTRIES, WEIGHT_OF_ONE, make_view
+from games.battleship.sampling import make_view
 from games.compile.rule_stubs import determinize
 from games.compile.specialise import specialise
 from games.contract.findings import deal
@@ -103,21 +103,6 @@ def _normal(chi_square: float, freedom: int) -> float:
     """A chi-square as standard deviations of a normal distribution (Wilson and Hilferty)."""
     spread = 2 / (9 * freedom)
     return float(((chi_square / freedom) ** (1 / 3) - (1 - spread)) / spread**0.5)
-
-
-def test_all_three_kinds_of_tables_are_tested_above() -> None:
-    """By the first table of each view: single fleets, ranges for ships without hits, ranges for all."""
-    game = battleship(f"{SMALL},placement=sequential")
-    state = shoot(game, _fleets("any")[0][0], [0, 5, 10], announce=False)
-    lengths = []
-    for max_entries in (1, 40, 4096):
-        view = make_view(state, placements_of(4, (3, 2, 2), "any"), True, max_entries)
-        assert view is not None
-        table = view[view[rules.CELLS + 16] :]
-        lengths.append((int(table[NUM_ENTRIES]), bool(table[WEIGHT_OF_ONE])))
-        assert table[ENTRIES + table[NUM_ENTRIES] - 1] == table[1]
-    assert lengths[0][0] < lengths[1][0] <= 40 < lengths[2][0]
-    assert [ranged for _, ranged in lengths] == [True, True, False]
 
 
 @pytest.mark.parametrize("announce", ["no", "yes"])
@@ -219,7 +204,7 @@ def cells_of(mask: npt.NDArray[np.int64]) -> frozenset[int]:
 
 def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
     game = battleship("battleship:task=solo")
-    number = 1_000_000 if JIT else 2_000
+    number = 200_000 if JIT else 2_000
     lengths, results = sample(game, start(game, 1), number, 3, own=True)
     shots = lengths / 2
     assert shots.mean() == pytest.approx(1717 / 18, abs=5 * shots.std() / number**0.5)
@@ -249,15 +234,6 @@ def test_nobody_searches_before_a_shot_is_answered() -> None:
     assert caught.value.field == "moves"
     game.play_text(state, ["hit"])
     game.observation(state, games.FIRST)
-
-
-def test_what_no_fleet_can_answer_is_refused_when_it_is_searched() -> None:
-    game = battleship("battleship:announce_sunk=yes")
-    state = game.initial_state()
-    game.play_text(state, ["a1", "hit", "a1", "miss", "c3", "sunk-destroyer", "a2", "miss"])
-    with pytest.raises(InvalidInput) as caught:
-        game.observation(state, games.FIRST)
-    assert caught.value.field == "position"
 
 
 @pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])

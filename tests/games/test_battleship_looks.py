@@ -10,7 +10,6 @@ import pytest
 
 import games
 from games.battleship import Battleship, rules
-from games.battleship.placements import placements_of
 from games.game import State
 from games.rng import new_stream
 from tests.games.common import JIT, start
@@ -152,10 +151,3 @@ def test_whose_hits_are_sunk_is_not_known_before_fleets_are_dealt() -> None:
     state = game.initial_state()
     game.play_text(state, ["a1", "hit", "b1", "sunk-destroyer"])
     assert game.calls.priority(state, 10) < rules.HIT_WEIGHT
-
-
-def test_lengths_are_those_of_the_placements() -> None:
-    """What the two files say of the longest ship is what the options allow."""
-    longest = placements_of(12, (rules.LONGEST,), "any")
-    assert len(longest.first) == 2 * 12 * (12 - rules.LONGEST + 1)
-    assert rules.REACH == rules.LONGEST - 1

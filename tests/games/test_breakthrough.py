@@ -13,16 +13,6 @@ from tests.games.common import loaded
 _load = partial(loaded, Breakthrough)
 
 
-def test_a_piece_goes_ahead_only_to_empty_cells() -> None:
-    """From d4: not onto the piece ahead, onto the one aside, and to the empty cell."""
-    game = _load()
-    state = game.parse_position("bb6/8/8/2bb4/3w4/8/8/w7 w")
-    texts = [game.format_move(state, move) for move in game.legal_moves(state)]
-    assert sorted(texts) == ["a1a2", "a1b2", "d4c5", "d4e5"]
-    game.play_text(state, ["d4c5"])
-    assert game.format_position(state) == "bb6/8/8/2wb4/8/8/8/w7 b"
-
-
 def test_captures_may_be_written_with_a_cross() -> None:
     game = _load()
     state = game.parse_position("bb6/8/8/2bb4/3w4/8/8/w7 w")

@@ -15,8 +15,7 @@ from games.analysis.table import judge_of
 from games.connect_four import ConnectFour, rules
 from games.connect_four.solver import Solver
 from games.game import State
-from tests.games.common import JIT, SPECS, loaded, random_game, states_of
-from tests.games.naive import NaiveConnectFour
+from tests.games.common import JIT, SPECS, best_value, loaded, random_game, states_of
 
 NAMES = [spec for spec in SPECS if spec.startswith("connect_four")]
 SIZES = [
@@ -96,18 +95,16 @@ def solver_of(spec: str) -> Solver:
     return judge
 
 
-def positions(game: Game, number: int, low: int, high: int) -> Iterator[tuple[State, NaiveConnectFour]]:
-    """Positions of random games, with ``low`` to ``high`` free cells, and their twins."""
+def positions(game: Game, number: int, low: int, high: int) -> Iterator[State]:
+    """Positions of random games, with ``low`` to ``high`` free cells."""
     draw = random.Random(7)
     found = seed = 0
     while found < number:
         free, seed = draw.randint(low, high), seed + 1
-        naive = NaiveConnectFour(game.rows, game.columns)
-        for state, _, move in random_game(game, seed):
-            if game.max_plies - naive.plies == free:
-                yield state, naive
+        for plies, (state, _, _) in enumerate(random_game(game, seed)):
+            if game.max_plies - plies == free:
+                yield state
                 found += 1
-            naive.drop(move)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +119,8 @@ def positions(game: Game, number: int, low: int, high: int) -> Iterator[tuple[St
 def test_late_positions_have_the_values_of_trying_everything(spec: str) -> None:
     game, solver = games.load(spec), solver_of(spec)
     values = set()
-    for state, naive in positions(game, 25 if JIT else 4, 0, 6 if JIT else 5):
-        value = naive.minimax()
+    for state in positions(game, 25 if JIT else 4, 0, 6 if JIT else 5):
+        value = best_value(game, state, {})
         assert solver.value_of(state) == value
         values.add(value)
     assert values == {1, 0, -1} or not JIT
@@ -160,26 +157,6 @@ def test_small_boards_have_their_known_values(rows: int, columns: int, value: in
     """Those of a separate program, negamax with a table of all positions and none of the solver's rules."""
     game = games.load(f"connect_four:rows={rows},columns={columns}")
     assert solver_of(game.spec).value_of(game.initial_state()) == value
-
-
-@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
-def test_a_board_and_its_mirror_image_have_one_value() -> None:
-    game, solver = games.load("connect_four"), Solver(games.load("connect_four"))
-    for state, _ in positions(game, 40, 12, 26):
-        board, _, mover = game.format_position(state).partition(" ")
-        mirrored = "/".join(row[::-1] for row in board.split("/"))
-        twin = game.parse_position(f"{mirrored} {mover}")
-        outcomes = {outcome.move: outcome.value for outcome in solver.outcomes(state)}
-        assert outcomes == {6 - outcome.move: outcome.value for outcome in solver.outcomes(twin)}
-        best = max if mover == "x" else min
-        assert solver.value_of(state) == best(outcomes.values())
-
-
-@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
-def test_values_do_not_depend_on_earlier_calls() -> None:
-    game, kept = games.load("connect_four"), solver_of("connect_four")
-    for state, _ in positions(game, 12, 14, 24):
-        assert kept.value_of(state) == Solver(game).value_of(state)
 
 
 def test_finished_games_have_no_outcomes_and_their_value() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import games
-from games import Game, InvalidInput
+from games import Game
 from games.board import draw
 from games.compile.rule_stubs import DEFAULTS
 from games.compile.specialise import specialise
@@ -131,25 +131,9 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
     assert len(draw(board, colour=False).splitlines()) == len(board.rows) + 1
 
 
-@GAMES
-@pytest.mark.parametrize("text", ["", " ", "x", "a0", "z9", "A1", "a1 ", "1a", "aa1", "a\u0661", "pass"])
-def test_malformed_moves_are_refused(game: Game, text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        game.parse_move(game.initial_state(), text)
-    assert caught.value.field == "moves"
-    assert caught.value.value == text
-
-
-@GAMES
-@pytest.mark.parametrize("text", ["", " ", "x", "/", "12", "x x", "... ... ... x", "x" * 1000])
-def test_malformed_positions_are_refused(game: Game, text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        game.parse_position(text)
-    assert caught.value.field == "position"
-
-
-@GAMES
-def test_playout_plays_as_the_default_playout_does_from_later_positions_too(game: Game) -> None:
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if games.load(spec).rules.playout is not None])
+def test_playout_plays_as_the_default_playout_does_from_later_positions_too(spec: str) -> None:
+    game = games.load(spec)
     begin = random_position(game, 23, 7)
     number = 5_000 if JIT else 12
     lengths, results = sample(game, begin, number, 29, own=True)
@@ -209,7 +193,6 @@ def test_draws_of_what_is_hidden_are_whole_positions_that_look_the_same(game: Ga
                 assert len(game.legal_moves(drawn)) == len(moves)
 
 
-WITH_PRIORITY = [spec for spec in SPECS if games.load(spec).rules.priority is not None]
 WITH_GREEDY_MOVE = [spec for spec in SPECS if games.load(spec).rules.greedy_move is not None]
 WITH_RANDOM_MOVE = [spec for spec in SPECS if games.load(spec).rules.random_move is not None]
 WITH_EVALUATORS = [spec for spec in SPECS if games.load(spec).evaluators]
@@ -220,20 +203,6 @@ def best_looking(game: Game, state: State) -> list[int]:
     assert game.calls.priority is not None
     looks = {move: game.calls.priority(state, move) for move in game.legal_moves(state)}
     return [move for move, look in looks.items() if look == max(looks.values())]
-
-
-@pytest.mark.parametrize("spec", WITH_PRIORITY)
-def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
-    game = games.load(spec)
-    twin = plain_rules(game.rules).priority
-    assert twin is not None and game.calls.priority is not None
-    for ply, (state, legal, _) in enumerate(random_game(game, seed=11)):
-        if ply % (1 if JIT else 16) == 0:
-            before = state.copy()
-            looks = [game.calls.priority(state, move) for move in legal]
-            assert looks == [twin(state, move) for move in legal]
-            assert np.isfinite(looks).all()
-            assert np.array_equal(state, before)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +221,7 @@ def test_drawn_moves_are_uniform_over_the_best_or_all_and_the_same_compiled(
     default.rules = game.rules._replace(**{rule: specialise([DEFAULTS[rule]], game)[rule]})
     # Uncompiled, a list for each draw takes minutes, and so do lists for draws of all moves.
     drawing = (game, default) if JIT and rule == "greedy_move" else (game,)
-    for plies in (0, 1, 9, 20, 30, 31, 44, 45, 60, 61, 99, 100) if JIT else (0, 31):
+    for plies in (0, 1, 9, 30, 45, 100) if JIT else (0, 31):
         state = random_position(game, 5, plies)
         if game.calls.current_player(state) != CHANCE:
             best = best_looking(game, state) if rule == "greedy_move" else game.legal_moves(state)

@@ -99,15 +99,6 @@ def test_lines_do_not_run_over_the_edge() -> None:
     assert not game.rules.is_terminal(state)
 
 
-def test_the_first_candidate_is_the_centre() -> None:
-    for size, centre in ((12, "f6"), (15, "h8"), (5, "c3")):
-        game = _load(f"gomoku:size={size},candidates=1")
-        state = game.initial_state()
-        assert [game.format_move(state, move) for move in game.legal_moves(state)] == [centre]
-        with pytest.raises(InvalidInput, match=centre):
-            game.parse_move(state, "a1")
-
-
 def test_a_move_that_is_no_candidate_is_refused() -> None:
     game = _load("gomoku:candidates=2")
     state = game.initial_state()

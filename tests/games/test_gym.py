@@ -434,7 +434,7 @@ def test_what_is_refused(spec: str, told: str) -> None:
     "name",
     [
         *("Next", "Next:chance=yes", "Next:loop=open", "Next:state=deepcopy", "NoisyNext:state=replay"),
-        *("NoisyNext", "SharedNext", "Batches", "Bag", "Biased", "Hashed", "Door"),
+        *("NoisyNext", "SharedNext", "Bag", "Biased", "Hashed", "Door"),
         *(f"Goal(how={how})" for how in ("first", "last", "hand", "sample", "names", "class", "bits")),
         *(f"NoisyStart(how={how})" for how in ("spawned", "copied", "unbound", "hashed", "derived")),
         "NoisyStart(how=replayed)",
@@ -544,14 +544,6 @@ def test_a_method_that_changes_later_what_is_seen_is_named(monkeypatch: pytest.M
     monkeypatch.setattr(type(game._stage.states.env), "redraw", lambda self: 7)
     with pytest.raises(BrokenGame, match="redraw: returned 7, not 0 as was seen"):
         rolled_out(game, state, 1)
-
-
-def test_clairvoyance_is_told() -> None:
-    for name in ("Sticky", "Hidden", "Coin:chance=no"):
-        game: Any = games.load(own(name, "," if ":" in name else ":") + "clairvoyant=yes")
-        assert game.clairvoyant
-        assert not game.open_loop
-    assert not games.load(own("Walk", ":clairvoyant=yes")).clairvoyant  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("name", "error"), [("Raises", "RuntimeError"), ("Exits", "SystemExit")])

@@ -16,8 +16,6 @@ import gymnasium
 import games
 from games import Game, InvalidInput, State
 from games.gym.table import TableGame, _merged
-from search.request import SearchRequest
-from search.run_inline import run
 
 FILE = str(Path(__file__).with_name("gym_environments.py"))
 
@@ -60,21 +58,6 @@ def test_masks_need_not_be_in_the_table() -> None:
         assert game.legal_moves(state) == at_the_end
         game.rules.play(state, 1)
         assert game.legal_moves(state) == inside
-
-
-@pytest.mark.slow
-def test_searches_obey_masks() -> None:
-    found = run(SearchRequest("gym:Taxi-v4", simulations=300, lanes=1, rounds=1))
-    game = games.load("gym:Taxi-v4")
-    state = game.initial_state()
-    legal = [game.format_move(state, move) for move in game.legal_moves(state)]
-    assert sorted(child.move for child in found.children) == legal
-    assert found.best_line is not None
-    for text in found.best_line.moves:
-        move = game.parse_move(state, text)
-        assert move in game.legal_moves(state)
-        game.rules.play(state, move)
-    assert game.rules.is_terminal(state)
 
 
 @pytest.mark.parametrize(

@@ -146,17 +146,6 @@ def test_legal_moves_reach_an_optimum(seed: int) -> None:
     assert _best(game, game.initial_state()) == min(semi_active_makespans(instance))
 
 
-def test_rewards_are_what_a_move_adds_to_the_makespan() -> None:
-    game = _load(TINY)
-    state, found = game.initial_state(), []
-    assert game.num_players == 1 and game.rewards and game.has_lines and not game.is_two_player
-    # Job 2 on machine 0 until 2 and on 2 until 3, job 3 on machine 1 until 4, job 1 on machine 0 until 5.
-    for move in "2231":
-        game.play_text(state, [move])
-        found.append(game.rules.returns(state))
-    assert found == [-2, -3, -4, -5]
-
-
 def test_known_instances_are_those_of_the_literature() -> None:
     """ft20 has the durations of ft10, in other jobs."""
     totals = {name: sum(time for job in instances.known(name) for _, time in job) for name in instances.NAMES}

@@ -66,16 +66,6 @@ def test_a_mill_spares_mills_unless_all_stones_are_in_one() -> None:
     assert moves_of(game, all_in_mills) == {"xa1", "xd1", "xg1"}
 
 
-@pytest.mark.parametrize(
-    ("row", "closed"), [("ww...", True), (".w.w.", True), ("...ww", True), ("w..w.", False)]
-)
-def test_any_three_neighbours_on_the_cross_of_seven_are_a_mill(row: str, closed: bool) -> None:
-    game = games.load("morris:variant=seven")
-    state = game.parse_position(f".../.../{row}/.../b.. w 5 6 3")
-    game.play_text(state, ["c3"])
-    assert (game.rules.current_player(state) == games.FIRST) == closed
-
-
 @pytest.mark.parametrize("turned", range(4))
 @pytest.mark.parametrize(
     "rows",
@@ -90,15 +80,6 @@ def test_playouts_take_every_step_of_the_cross(rows: tuple[str, ...], turned: in
     assert len(game.legal_moves(state)) == 1
     lengths, results = sample(game, state, 1, 3, own=True)
     assert (lengths[0], results[0]) == (1, 0.0)
-
-
-def test_two_mills_at_once_remove_one_stone() -> None:
-    game = games.load("morris")
-    # The last stone of a7-d7-g7 and of g7-g4-g1.
-    state = game.parse_position("ww./.../.../..b..w/.../b../.bw w 1 1 16")
-    game.play_text(state, ["g7", "xc4", "b6"])
-    assert game.rules.current_player(state) == games.FIRST
-    assert game.format_position(state) == "www/b../.../.....w/.../b../.bw w 0 0 18"
 
 
 @pytest.mark.parametrize(("repetition", "rounds"), [("first", 1), ("threefold", 2), ("none", 40)])
@@ -129,22 +110,6 @@ def test_lasker_s_start_is_read_back_as_it_is() -> None:
     game = games.load("morris:variant=lasker")
     start = game.initial_state()
     assert np.array_equal(game.parse_position(game.format_position(start)), start)
-
-
-def test_a_player_with_three_stones_flies_where_that_is_allowed() -> None:
-    position = "w../.../.w./.b..../w.b/.b./..b w 0 0 30"
-    flying, walking = games.load("morris"), games.load("morris:fly=no")
-    state = flying.parse_position(position)
-    assert len(flying.legal_moves(state)) == 3 * 17
-    assert "a7-g4" in moves_of(flying, state)
-    assert "a7-g4" not in moves_of(walking, walking.parse_position(position))
-
-
-def test_who_cannot_move_loses() -> None:
-    game = games.load("morris")
-    blocked = game.parse_position("wbw/.../.../b....b/.../.../wbw w 0 0 30")
-    assert game.rules.is_terminal(blocked)
-    assert game.rules.returns(blocked) == -1.0
 
 
 # White threatens a7-d7-g7 with g7, black threatens a1-d1-g1 with g1; both have stones in hand.

@@ -12,16 +12,12 @@ import pytest
 import games
 from games import Game
 from tests.games.common import JIT, SPECS
-from tests.games.naive import NaiveBreakthrough, NaiveConnectFour, NaiveGomoku, NaiveHex, NaiveOthello
+from tests.games.naive import NaiveGomoku
 from tests.games.naive_morris import NaiveMorris
 from tests.games.naive_thud import NaiveThud
 
 KINDS: dict[str, tuple[Callable[[Any], Any], int]] = {
-    "connect_four": (lambda game: NaiveConnectFour(game.rows, game.columns), 60),
     "gomoku": (lambda game: NaiveGomoku(game.size, game.candidates, game.overline), 8),
-    "breakthrough": (lambda game: NaiveBreakthrough(game.rows, game.columns), 40),
-    "hex": (lambda game: NaiveHex(game.size, game.swap == "yes"), 40),
-    "othello": (lambda game: NaiveOthello(game.size), 30),
     "morris": (lambda game: NaiveMorris(dict(game.options)), 30),
     "thud": (lambda game: NaiveThud(dict(game.options)), 2),
 }
@@ -37,10 +33,7 @@ THUD = [
 ]
 TWINS = [
     *(spec for spec in SPECS if spec.partition(":")[0] in KINDS and not spec.startswith("thud")),
-    *("connect_four:rows=4,columns=4", "connect_four:rows=6,columns=9", "connect_four:rows=14,columns=4"),
     *("gomoku:size=5,overline=not", "gomoku:size=8,candidates=3"),
-    *("breakthrough:rows=4,columns=4", "breakthrough:rows=16,columns=4"),
-    *("hex:size=2", "hex:size=3", "hex:size=7,swap=no"),
     *(pytest.param(spec, marks=pytest.mark.slow) for spec in THUD),
 ]
 
@@ -62,7 +55,7 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
             texts = {game.format_move(state, move): move for move in moves}
             assert texts.keys() == legal.keys() and len(texts) == len(moves)
             assert twin.score is None or game.rules.returns(state) == twin.score
-            rare = sorted(text for text in texts if text == "swap" or (game.name == "thud" and "x" in text))
+            rare = sorted(text for text in texts if game.name == "thud" and "x" in text)
             text = draw.choice(rare if rare and draw.random() < 0.3 else sorted(texts))
             game.rules.play(state, texts[text])
             twin.play(text)

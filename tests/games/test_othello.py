@@ -55,15 +55,6 @@ def test_runs_end_at_the_edge_of_the_board() -> None:
     assert _load("othello:size=6").parse_position("4bw/6/6/6/6/6 b")[rules.LEGAL] == 0
 
 
-def test_first_moves_are_those_of_every_book() -> None:
-    game = _load()
-    state = game.initial_state()
-    assert game.format_position(state) == "8/8/8/3wb3/3bw3/8/8/8 b"
-    assert [game.format_move(state, move) for move in game.legal_moves(state)] == ["d3", "c4", "f5", "e6"]
-    game.play_text(state, ["f5", "d6"])
-    assert game.format_position(state) == "8/8/8/3wb3/3wbb2/3w4/8/8 b"
-
-
 def test_the_shortest_game_ends_with_no_white_disc() -> None:
     """Nine moves, found by Emmanuel Lazard among others: black takes everything."""
     game = _load()

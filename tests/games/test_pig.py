@@ -9,39 +9,8 @@ import pytest
 
 import games
 from games import pig as rules
-from games.game import CHANCE
 from tests.games.common import JIT
 from tests.games.naive_pig import win_probabilities
-
-
-def test_a_one_loses_the_points_of_the_turn_and_hold_keeps_them() -> None:
-    game = games.load("pig")
-    state = game.initial_state()
-    game.play_text(state, ["roll", "5", "roll", "4", "hold", "roll", "6", "roll", "1", "roll"])
-    assert game.format_position(state) == "9 0 0 first 6 rolling"
-    assert game.rules.current_player(state) == CHANCE
-    assert [game.format_move(state, move) for move in game.legal_moves(state)] == list("123456")
-    game.play_text(state, ["3"])
-    assert game.format_position(state) == "9 0 3 first 6"
-    assert [[cell.text for cell in row] for row in game.board(state).rows] == [["9", "3"], ["0", "."]]
-
-
-def test_only_who_holds_wins() -> None:
-    game = games.load("pig:goal=6")
-    state = game.initial_state()
-    game.play_text(state, ["roll", "6"])
-    assert not game.rules.is_terminal(state)
-    assert [game.format_move(state, move) for move in game.legal_moves(state)] == ["hold"]
-    game.play_text(state, ["hold"])
-    assert (game.rules.returns(state), game.outcome_text(state)) == (1.0, "first wins")
-
-
-def test_the_game_is_a_draw_after_the_last_decision() -> None:
-    game = games.load("pig:goal=6,moves=2")
-    state = game.initial_state()
-    game.play_text(state, ["hold", "roll"])
-    assert game.rules.is_terminal(state)
-    assert (game.rules.returns(state), game.outcome_text(state)) == (0.0, "a draw")
 
 
 @pytest.mark.skipif(not JIT, reason="says nothing of rules")

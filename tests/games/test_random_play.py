@@ -77,7 +77,7 @@ def test_playouts_have_the_exact_means(
 ) -> None:
     game, state = begin(*given)
     exact = exact_means(game, state, {})
-    number = 1_000_000 if JIT and game.name != "connect_four" else 20_000 if JIT else 500
+    number = 200_000 if JIT and game.name != "connect_four" else 20_000 if JIT else 500
     lengths, results = sample(game, state, number, 37, own=True)
     spread = float(exact.square - exact.length**2) ** 0.5
     assert abs(lengths.mean() - float(exact.length)) <= 5 * spread / number**0.5

@@ -5,18 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import numpy as np
 import pytest
 
 import games
 from games import Game, InvalidInput
-from games.compile.rule_stubs import greedy_move, is_terminal, play
-from games.compile.specialise import specialise
-from games.contract.checking import play_all
-from games.game import Moves, State
-from games.rng import Stream, new_stream
+from games.game import State
 from games.samegame import SameGame
-from tests.games.common import JIT, SPECS, sample
+from tests.games.common import JIT, SPECS
 
 Cell = tuple[int, int]
 """(column, row), row 0 at the bottom."""
@@ -111,18 +106,6 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
         assert game.rules.returns(state) == naive.score
 
 
-def test_stones_fall_and_columns_close() -> None:
-    game = games.load(SMALL)
-    state = game.parse_position("r3/rg2/rgb1/rggy 0")
-    game.play_text(state, ["a3"])
-    assert game.format_position(state) == "4/g3/gb2/ggy1 4"
-    game.play_text(state, ["b1"])
-    assert game.format_position(state) == "4/4/4/by2 6"
-    assert game.rules.is_terminal(state)
-    # 4 and 4 points for two groups of four, less 1 for each colour of which one stone is left.
-    assert game.outcome_text(state) == "a score of 6"
-
-
 def test_an_empty_board_gives_a_thousand_points() -> None:
     game = games.load(SMALL)
     state = game.parse_position("4/r3/gg2/rr2 7")
@@ -166,27 +149,6 @@ def test_priority_keeps_the_colour_of_most_stones() -> None:
             looks[move] = game.calls.priority(state, move)
             assert looks[move] == (colour != most)
         game.calls.play(state, max(looks, key=lambda move: (looks[move], move)))
-
-
-def tabu_playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Play greedy moves to the end; returns the plies."""
-    plies = 0
-    while not is_terminal(state):
-        play(state, np.int64(greedy_move(state, moves, stream)))
-        plies += 1
-    return plies
-
-
-@pytest.mark.skipif(not JIT, reason="takes minutes in plain Python")
-def test_greedy_play_scores_more_than_random_play() -> None:
-    game = games.load("samegame")
-    state = game.initial_state()
-    _, results = sample(game, state, 500, 1, own=True)
-    run = specialise([play_all], game, {"playout": specialise([tabu_playout], game)["tabu_playout"]})
-    lengths, tabu = np.zeros(500, dtype=np.int64), np.zeros(500)
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    run["play_all"](state, state.copy(), moves, new_stream(2), lengths, tabu)
-    assert tabu.mean() > results.mean() + 100
 
 
 def test_boards_differ_by_seed_and_have_a_group() -> None:

@@ -222,16 +222,6 @@ def test_games_that_cannot_be_solved_are_refused(ask: Callable[[], object], said
         ask()
 
 
-def test_tic_tac_toe() -> None:
-    solution = solved("tictactoe")
-    assert solution.num_positions == 5_478
-    assert solution.num_finished == 958
-    assert solution.value_of(solution.start) == 0
-    assert solution.plies_of(solution.start) is None
-    assert solution.best_moves(solution.start) == list(range(9))
-    assert sum(solution.count(value) for value in (1, 0, -1)) == 5_478
-
-
 def test_tic_tac_toe_up_to_symmetry() -> None:
     board = np.arange(9).reshape(3, 3)
     symmetries = [np.rot90(side, turns).ravel() for side in (board, board.T) for turns in range(4)]

@@ -27,7 +27,7 @@ from games.compile.rule_stubs import legal_moves, playout
 from games.compile.specialise import fingerprint, is_compiled, specialise
 from games.game import Moves, State
 from games.jit import source_of
-from games.rng import Stream, new_stream
+from games.rng import new_stream
 from games.tictactoe import TicTacToe
 from tests.games.common import JIT, plain_rules
 from tests.waiting import PATIENCE_S
@@ -147,17 +147,6 @@ def test_the_same_arguments_give_the_same_functions() -> None:
     assert specialise([count_sequences], other) is not specialise([count_sequences], small)
 
 
-@compiled_only
-def test_names_tell_games_apart_and_sizes_not() -> None:
-    def name(spec: str) -> str:
-        function = specialise([count_sequences], games.load(spec))["count_sequences"]
-        return str(function.py_func.__qualname__)  # type: ignore[attr-defined]
-
-    assert name("gomoku:size=12") == name("gomoku:size=15")
-    assert name("gomoku").startswith("count_sequences.gomoku_")
-    assert name("gomoku")[-16:] != name("tictactoe")[-16:]
-
-
 def first_move(state: State, moves: Moves) -> int:
     """Generic, of this test."""
     legal_moves(state, moves)
@@ -181,11 +170,6 @@ def test_later_functions_call_earlier_ones_and_extra_globals_are_bound() -> None
     assert plain["second_call"](game.initial_state(), moves) == 65 + 1
 
 
-def test_an_unbound_function_says_so() -> None:
-    with pytest.raises(NotImplementedError, match="specialise"):
-        count_sequences(np.zeros((1, 1)), np.zeros((1, 1), np.uint16), np.zeros(1, np.int64))
-
-
 def test_plain_rules_run_uncompiled_through_the_same_functions() -> None:
     """Tic-tac-toe without a playout of its own, as somebody's simulator would be."""
     game = TicTacToe()
@@ -198,20 +182,6 @@ def test_plain_rules_run_uncompiled_through_the_same_functions() -> None:
     assert 5 <= plies <= 9
     assert game.rules.is_terminal(state)
     assert perft(game, game.initial_state(), 4) == 3_024
-
-
-def one_playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Generic, of this test."""
-    return playout(state, moves, stream)
-
-
-def test_a_game_without_a_playout_gets_the_default_one() -> None:
-    game = TicTacToe()
-    game.rules = game.rules._replace(playout=None)
-    run: Callable[..., int] = specialise([one_playout], game)["one_playout"]
-    state = game.initial_state()
-    assert 5 <= run(state, np.zeros(9, dtype=np.uint16), new_stream(3)) <= 9
-    assert int(state[2]) >= 5
 
 
 SCRIPT = """

@@ -11,50 +11,10 @@ import games
 from games import Game, InvalidInput
 from games.game import FIRST, SECOND, State
 from tests.games.common import JIT, random_game, sample
-from tests.games.naive_thud import NaiveThud
 from tests.games.test_naive_twins import THUD
 
 SEED = "thud:ruleset=seed"
 START = "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6T*T6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
-
-
-def test_dwarf_destinations_at_the_start() -> None:
-    """Of (0, 5) 21, (0, 6) 18, (1, 4) 24, (2, 3) 19, and the same by symmetry for four times eight dwarfs."""
-    game = games.load("thud")
-    state = game.initial_state()
-    texts = [game.format_move(state, move) for move in game.legal_moves(state)]
-    counts = [sum(text.startswith(f"d{cell}-") for text in texts) for cell in ("F1", "G1", "E2", "D3")]
-    assert counts == [21, 18, 24, 19]
-    assert len(texts) == 8 * sum(counts)
-
-
-def test_the_start_position_and_a_move_read_as_documented() -> None:
-    for spec, counts in [("thud", ["1", "1", "1"]), (SEED, ["1", "0", "1"])]:
-        game = games.load(spec)
-        state = game.initial_state()
-        assert game.format_position(state) == f"{START} d 0 0 0"
-        game.play_text(state, ["dO11-O9"])
-        assert game.format_position(state).split()[1:] == ["T", *counts]
-
-
-def test_a_short_game_with_all_kinds_of_captures() -> None:
-    game = games.load(SEED)
-    state, twin = game.initial_state(), NaiveThud(dict(game.options))
-    played = (
-        "dA10-H10 TH9-G10xH10 dM13-M7 TG10-G14xF15xG15 dO11-M11 TJ8-L10xM11 dD13-D8 TG7-D7xD8 "
-        "dO5-F5 TG14-F15xE14 dB11-L11 TG8-G6xF5 dL11-L10xL10 TJ9-K10xL10"
-    )
-    texts = played.split()
-    game.play_text(state, texts)
-    for text in texts:
-        twin.play(text)
-    assert game.format_position(state) == (
-        "T2dd/6d/9/d9d/13/9T4d/d5T7d/7*7/d2T3TT2d2d/d5T7d/d12/d9d/d7d/d5d/dd1dd d 0 0 14"
-    )
-    # Eight dwarfs were taken, and one troll.
-    assert twin.margin == 32 - 8 - 4 * (8 - 1) == -4
-    assert game.rules.evaluate is not None
-    assert game.rules.evaluate(state) == twin.margin / 32
 
 
 @pytest.mark.parametrize("counts", ["", " 0 0 0"])

@@ -163,16 +163,6 @@ def traced(spec: str, player: str) -> Trace:
     return looks.trace(game, game.initial_state())
 
 
-def levels(trace: Trace, points: int) -> list[list[int]]:
-    """The values level by level, from left to right; nothing of what was cut."""
-    found: list[list[int]] = []
-    row = [trace.root]
-    while row:
-        found.append([round(node.value * points) for node in row if node.value is not None])
-        row = [child for node in row for child in node.children]
-    return found
-
-
 def cuts(node: Traced, points: int) -> list[tuple[float, float]]:
     """The bounds, alpha and beta, of all nodes that left out moves."""
     own = [(round(node.alpha * points, 6), round(node.beta * points, 6))] if node.cuts else []
@@ -214,15 +204,6 @@ def test_a_search_visits_and_cuts_what_the_figure_shows(
     if bounds is not None:
         assert cuts(traced(spec, "alphabeta:depth=3,ties=first").root, games.load(spec).points) == bounds
         assert found.cuts == len(bounds)
-
-
-def test_the_values_of_figure_9() -> None:
-    assert levels(traced(FIGURE_9, "minimax:depth=3,ties=first"), 9) == [
-        [3],
-        [3, -1, -2],
-        [3, 8, 7, 3, -1, -2, 9, 7],
-        [1, 3, 2, 8, 7, 4, 2, 3, -9, -1, -5, -2, -3, 9, 7],
-    ]
 
 
 @pytest.mark.parametrize(

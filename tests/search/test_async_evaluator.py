@@ -13,15 +13,12 @@ from typing import Any
 
 import pytest
 
-import games
 import search
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.evaluator import Places, wait_for
-from search.players import player_of
-from search.players.player import Seen
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.search.common import ChaosExecutor, run_search
@@ -144,17 +141,6 @@ def test_places_are_given_in_order_and_come_back_from_what_is_cancelled() -> Non
         return order
 
     assert asyncio.run(main()) == [2, 1, 1, 2, 1]
-
-
-def test_a_player_waits_too() -> None:
-    game = games.load("tictactoe")
-    state = game.initial_state()
-    seen = Seen(game, state, 0, tuple(game.legal_moves(state)))
-    choices = [
-        player_of(f"uct:evaluator={path},simulations=40", game).choose(seen, 5).move
-        for path in (HASHED, WAITING)
-    ]
-    assert choices[0] == choices[1]
 
 
 CANCELS = """

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import games
-from cluster.checkpoint.checkpoint import read_checkpoint
 from games.errors import InvalidInput
 from games.game import Game
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
@@ -24,7 +23,6 @@ from search.prepare import check_search, open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
 from search.worker import Worker
-from tests.cluster.searches import keep_after, session_of
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, nodes_of, run_search, undisturbed
 from tests.search.naive_puct import NaivePuct
@@ -86,16 +84,6 @@ def test_the_root_has_the_simulations_asked_for(simulations: int, batch: int | N
     assert session.search.strategy.unobserved == tree.unobserved[ROOT] == 0
 
 
-def test_a_full_memory_is_searched_on() -> None:
-    request = request_of(game="gomoku:size=12", simulations=400, memory_mb=1)
-    result, session = run_search(request)
-    tree = session.search.strategy.tree
-    assert result.tree_full
-    assert tree.visits[ROOT] == 400
-    assert len(tree.visits) * 28 <= 2**20
-    assert run_search(request, ChaosExecutor(1))[0].digest == result.digest
-
-
 def test_a_search_in_seconds_begins_with_the_root_alone() -> None:
     request = request_of(simulations=None, seconds=0.2, batch=5)
     result, session = run_search(request)
@@ -103,17 +91,6 @@ def test_a_search_in_seconds_begins_with_the_root_alone() -> None:
     tree = session.search.strategy.tree
     assert sum(int(tree.visits[child]) for child in children_of(tree, ROOT)) == result.simulations - 1
     assert (result.simulations - 1) / (result.jobs - 1) <= 5
-
-
-def test_an_interrupted_search_goes_on_with_the_evaluator_that_was_kept(tmp_path: Path) -> None:
-    """The file may be elsewhere by then, or edited. Results that wait for others are kept too."""
-    request, path = request_of(game="gomoku:size=5", lanes=4), tmp_path / "kept"
-    session = keep_after(path, request, 12, ChaosExecutor(1, workers=4))
-    assert session.coordinator.results_waiting
-    kept = read_checkpoint(path)
-    assert kept.evaluator_source == session.search.context.evaluator_source
-    opened = replace(kept, request=replace(request, evaluator="/nowhere/hashed_evaluator.py")).open()
-    assert session_of(opened).run().digest == run_search(request)[0].digest
 
 
 def test_states_that_are_alike_are_evaluated_once_and_finished_games_count_their_return() -> None:

@@ -6,22 +6,19 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import games
-from cluster.checkpoint.checkpoint import read_checkpoint
 from games.game import CHANCE, Game, State
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES
 from search.tree.arena import ROOT, Tree, children_of
-from tests.cluster.searches import fresh, keep_after, session_of, unchanged
 from tests.games.common import JIT
-from tests.search.common import ChaosExecutor, run_search, undisturbed
+from tests.search.common import run_search, undisturbed
 from tests.search.forms import COMPILED, FILE, FORMS, problem
 from tests.search.goldens import FILE as GOLDEN_FILE
 from tests.search.goldens import PROBLEMS as GOLDEN_PROBLEMS
@@ -85,21 +82,6 @@ def test_a_search_that_was_carried_elsewhere_ends_as_it_would_have(form: str, st
     calm = run(open_search(request))
     moved = run(open_search(request), random.Random(form))
     assert same(moved.strategy.state(), calm.strategy.state())
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("form", ["one player", "discount", "three with chance", "open loop"])
-def test_a_search_that_was_kept_in_a_file_goes_on_with_results_that_wait(
-    form: str, strategy: str, tmp_path: Path
-) -> None:
-    """The best line and the scores of all players too."""
-    request = request_for(strategy, problem(form, 3, plain=form not in COMPILED), lanes=12, rounds=None)
-    calm = session_of(fresh(request)).run()
-    for seed in range(2):
-        keep_after(tmp_path / "a.ckpt", request, 3 + 2 * seed, ChaosExecutor(seed, workers=4))
-        after = session_of(read_checkpoint(tmp_path / "a.ckpt").open(), ChaosExecutor(seed + 50)).run()
-        assert unchanged(after) == unchanged(calm)
-        assert after.answer == calm.answer
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])

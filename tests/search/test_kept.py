@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 from dataclasses import replace
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.job import GrowJob, Job, JobResult, LaneTree
-from search.packing.arrays import Arrays, CorruptState, compress, take
+from search.job import GrowJob, JobResult, LaneTree
+from search.packing.arrays import Arrays, CorruptState, compress
 from search.packing.tree import pack_tree, unpack_tree
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -143,22 +142,6 @@ def same_added(one: JobResult, other: JobResult) -> bool:
     assert one.added is not None
     assert other.added is not None
     return one.tree_nodes == other.tree_nodes and same(one.added._asdict(), other.added._asdict())
-
-
-def test_jobs_that_are_out_are_made_again_as_they_were_and_travel() -> None:
-    for kind in KINDS.values():
-        search = open_search(SearchRequest("tictactoe", **kind, simulations=SIMULATIONS))
-        strategy = search.strategy
-        while strategy.ready:
-            strategy.next_job(4)
-        again = carried(search).strategy
-        assert list(again.jobs) == list(strategy.jobs)
-        assert again.unobserved == strategy.unobserved
-        for index, job in strategy.jobs.items():
-            sent: Job = pickle.loads(pickle.dumps(again.jobs[index]))
-            results = [Worker().run(search.context, each) for each in (job, sent)]
-            one, other = (pickle.dumps(replace(result, duration_s=0.0, cpu_s=0.0)) for result in results)
-            assert one == other
 
 
 @given(
@@ -310,14 +293,3 @@ def test_a_state_with_a_number_that_cannot_be_is_refused(
     column[place] = value
     with pytest.raises(CorruptState):
         fresh(kind).restore({**KEPT[kind], name: column})
-
-
-def test_what_is_taken_must_be_there_and_of_the_right_kind() -> None:
-    arrays = {"a": np.zeros((2, 3))}
-    assert take(arrays, "a", np.float64, 2, None) is arrays["a"]
-    with pytest.raises(CorruptState, match="there is no b"):
-        take(arrays, "b", np.float64, 2)
-    with pytest.raises(CorruptState, match="a is float64"):
-        take(arrays, "a", np.int64, 2, 3)
-    with pytest.raises(CorruptState, match=r"a is float64 \(2, 3\), and not float64 \(6,\)"):
-        take(arrays, "a", np.float64, 6)

@@ -16,7 +16,6 @@ from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import (
     NODES,
-    PLAIN_LAYOUT,
     ROOT,
     USED,
     Tree,
@@ -43,20 +42,6 @@ def test_a_tree_has_the_arrays_of_its_layout(layout: TreeLayout) -> None:
     assert layout.bytes_per_node == sum(getattr(tree, name).nbytes for name in slot_columns(tree)) // 100
     tree.counts[USED] = 100
     assert tree_bytes(tree) == sum(getattr(tree, name).nbytes for name in slot_columns(tree))
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_statistics_count_as_their_trees_do(layout: TreeLayout) -> None:
-    tree, row = new_tree(100, layout), lone_root(layout)
-    assert row.visits.dtype == row.available.dtype == tree.visits.dtype == tree.available.dtype
-    assert len(row.available) == layout.hidden
-
-
-def test_features_say_which_layout_it_is() -> None:
-    assert Features().layout == PLAIN_LAYOUT
-    assert PLAIN_LAYOUT.bytes_per_node == 24
-    for layout in LAYOUTS:
-        assert Features(**layout._asdict()).layout == layout
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -14,7 +14,6 @@ from games.catalogue import load
 from games.game import Moves, State
 from games.rng import mix, new_stream
 from search.coordinator import Coordinator
-from search.episode import Planner
 from search.features import Features
 from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
@@ -139,18 +138,6 @@ def test_a_full_table_is_searched_further() -> None:
     assert MOST_POSITIONS * 0.9 < work.experience.counts[POSITIONS] <= MOST_POSITIONS
     assert len(means) == 4
     assert all(90.0 < mean <= 200.0 for mean in means)
-
-
-@pytest.mark.slow
-def test_an_episode_depends_on_its_number_alone() -> None:
-    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
-    game = load("gym:FrozenLake-v1(is_slippery=True):steps=12")
-    request = SearchRequest(game.spec, simulations=100, lanes=1, playout_policy="learnt", final_move="max")
-    planner = Planner(request, game, None)
-    planner.play(1)
-    alone = Planner(request, game, None).play(2)
-    after = planner.play(2)
-    assert (after.actions, after.value) == (alone.actions, alone.value)
 
 
 class Forgetful(Worker):

@@ -79,19 +79,6 @@ def test_a_solved_position_is_said_to_be_proven() -> None:
     assert choice.simulations < 2000
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_move() -> None:
-    for player in (
-        "uct:simulations=500",
-        "flat:simulations=500",
-        "uct:simulations=500,playout_plies=3,policy=greedy",
-    ):
-        first, again = (ask(player, "gomoku:size=5", seed=7) for _ in range(2))
-        assert first == again
-    moves = {ask("flat:simulations=50", "gomoku:size=5", seed=seed).move for seed in range(12)}
-    assert len(moves) > 1
-
-
 def test_flat_plays_as_many_playouts_as_it_is_given() -> None:
     for simulations in (1, 3, 9, 25, 100):
         assert ask(f"flat:simulations={simulations}", "tictactoe").simulations == simulations

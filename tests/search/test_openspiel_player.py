@@ -12,7 +12,6 @@ import pytest
 import games
 from cluster.matches.game import MatchContext, play_game
 from games import InvalidInput
-from games.openspiel import name_of
 from search.players import Seen, player_of
 from tests.games.common import random_game
 from tests.search.common import chosen, seen_in
@@ -106,12 +105,3 @@ def test_without_openspiel_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pyspiel", None)  # As if it were not installed.
     with pytest.raises(InvalidInput, match=r"pip install open_spiel"):
         player_of("openspiel", games.load("tictactoe"))
-
-
-def test_openspiel_has_only_games_of_the_same_rules() -> None:
-    assert name_of(games.load("tictactoe")) == "tic_tac_toe"
-    assert name_of(games.load("gomoku:size=9")) == "gomoku(size=9)"
-    assert name_of(games.load("gomoku:size=9,candidates=2")) is None
-    assert name_of(games.load("gomoku:overline=not")) is None
-    assert name_of(games.load("morris:repetition=none")) == "nine_mens_morris"
-    assert name_of(games.load("morris")) is None

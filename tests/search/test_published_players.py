@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
 import games
+from cluster.lab.sources.counts import sampling_accuracy
 from games import InvalidInput
 from games.battleship import rules
 from games.game import FIRST, Game, State
@@ -94,15 +95,6 @@ def test_of_equal_moves_the_last_is_never_drawn() -> None:
 
 
 SOLO = "battleship:task=solo"
-# 17 / the mean number of shots, computed exactly from the printed code: depth, steps, accuracy.
-ACCURACIES = [
-    (1, 50, 0.8926),
-    (1, 80, 0.9504),
-    (2, 50, 0.9618),
-    (2, 80, 0.9859),
-    (3, 50, 0.9826),
-    (3, 80, 0.9948),
-]
 
 
 def shots_of(game: Game, spec: str, seed: int) -> int:
@@ -120,46 +112,17 @@ def shots_of(game: Game, spec: str, seed: int) -> int:
     return shots
 
 
-def exact_shots(depth: int, steps: int) -> float:
-    """The mean number of shots: a step is all misses by chance, and then so is the shot."""
-
-    @cache
-    def shots(untried: int, left: int) -> float:
-        if left == 0:
-            return 0.0
-        misses = 1 - left / untried
-        for follow_up in range(depth - 1):
-            misses *= 1 - left / (100 - follow_up)
-        hit = 1 - misses**steps
-        after_miss = shots(untried - 1, left) if untried > left else 0.0
-        return 1 + hit * shots(untried - 1, left - 1) + (1 - hit) * after_miss
-
-    return shots(100, 17)
-
-
-@pytest.mark.parametrize(("depth", "steps", "accuracy"), ACCURACIES)
-def test_sampling_is_as_accurate_as_the_printed_code(depth: int, steps: int, accuracy: float) -> None:
-    assert abs(17 / exact_shots(depth, steps) - accuracy) < 0.0001
+@pytest.mark.parametrize(("depth", "steps"), [*product((1, 2, 3), (50, 80))])
+def test_sampling_needs_as_many_shots_as_the_printed_code(depth: int, steps: int) -> None:
+    """What is exact is tested in tests/cluster/lab/test_experiment_tables.py."""
+    exact = sampling_accuracy({"depth": depth, "steps": steps})["shots"]
     game = games.load(SOLO)
     number = 150 if JIT else 6
     shots = [
         shots_of(game, f"omniscient-sampling:depth={depth},steps={steps}", seed) for seed in range(number)
     ]
     error = max(float(np.std(shots)) / number**0.5, 0.01)
-    assert abs(np.mean(shots) - exact_shots(depth, steps)) < 5 * error + (0 if JIT else 1)
-
-
-@pytest.mark.parametrize(("depth", "calls"), [(1, 101), (2, 10_101), (3, 1_000_101)])
-def test_minimax_makes_as_many_calls_on_a_fresh_board_as_the_thesis_times_suggest(
-    depth: int, calls: int
-) -> None:
-    """1,000,101 is 1 + 100 + 100 * 100 + 100 * 100 * 99: the third shot has 99 cells left."""
-    if depth == 3 and not JIT:
-        pytest.skip("a million calls take long uncompiled")
-    game = games.load("battleship")
-    state = start(game, 1)
-    seen = Seen(game, state, FIRST, tuple(game.legal_moves(state)))
-    assert player_of(f"omniscient-minimax:depth={depth}", game).choose(seen, 1).nodes == calls
+    assert abs(np.mean(shots) - exact) < 5 * error + (0 if JIT else 1)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

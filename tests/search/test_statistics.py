@@ -13,7 +13,6 @@ from search.tree.merge import (
     CREATED,
     PROOF_BITS,
     Statistics,
-    empty_statistics,
     increments,
     lone_root,
     merge,
@@ -204,9 +203,3 @@ def test_any_difference_changes_a_digest(field: str) -> None:
     else:
         column[5] += 1
     assert digest_of(statistics._replace(**{field: column})) != digest_of(statistics)
-
-
-def test_a_row_takes_17_bytes() -> None:
-    assert empty_statistics(1).nbytes == 17
-    statistics, _ = snapshot(grow("tictactoe", 100, 1), 0, ALL_ROWS)
-    assert statistics.nbytes == 17 * 101

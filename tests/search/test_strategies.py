@@ -410,14 +410,6 @@ def test_a_round_starts_from_the_merge_of_all_before_it() -> None:
     assert visits_at_start == [0, 0, 40, 40, 80, 80, 120, 120, 160, 160]
 
 
-def test_a_result_out_of_order_is_refused() -> None:
-    search = open_search(SearchRequest("tictactoe", strategy="root", lanes=2, simulations=100, seed=1))
-    jobs = [search.strategy.next_job(50) for _ in range(2)]
-    late = Worker().run(search.context, jobs[1])
-    with pytest.raises(ValueError, match="job 0 is to be absorbed next"):
-        search.strategy.absorb(jobs[1], late)
-
-
 SMALL: dict[str, dict[str, Any]] = {
     # A lane of `root` has 218 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
     "root": {"strategy": "root", "lanes": 100, "simulations": 100 * 240, "game": "tictactoe"},

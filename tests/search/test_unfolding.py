@@ -117,15 +117,6 @@ def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
     assert columns(base.statistics) == columns(statistics)
 
 
-@pytest.mark.parametrize("slots", [2, 12, 40, 200])
-def test_a_full_arena_keeps_visits(slots: int) -> None:
-    game = games.load("tictactoe")
-    statistics, _ = snapshot(grow("tictactoe", 500, 1), 2, ALL_ROWS)
-    tree, added = lane(engine_of(game), position(game), statistics, KNOBS, simulations=100, slots=slots)
-    assert tree.counts[FULL] == 1
-    assert added.visits[0] == 100
-
-
 @pytest.mark.skipif(not JIT, reason="too many simulations for plain Python")
 def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
     request = SearchRequest("gomoku", strategy="tree", lanes=4, rounds=8, simulations=800_000, memory_mb=1)

@@ -91,28 +91,6 @@ def test_numpy_reads_it_too_without_pickle(file: Path) -> None:
         assert np.array_equal(archive["tree.values"], ARRAYS["tree.values"])
 
 
-def test_equal_content_makes_equal_files(file: Path, tmp_path: Path) -> None:
-    write_archive(tmp_path / "b.ckpt", DESCRIPTION, ARRAYS)
-    assert (tmp_path / "b.ckpt").read_bytes() == file.read_bytes()
-
-
-def test_a_newer_one_takes_the_place_of_an_older_one(file: Path) -> None:
-    # What a writer that was killed has left is in nobody's way.
-    file.with_name("a.ckpt.part").write_bytes(b"x" * 100_000)
-    write_archive(file, {"second": True}, {})
-    assert read_description(file) == {"second": True}
-    assert read_arrays(file) == {}
-    assert [path.name for path in file.parent.iterdir()] == ["a.ckpt"]
-
-
-def test_a_write_that_fails_leaves_the_file_as_it_was(file: Path) -> None:
-    before = file.read_bytes()
-    with pytest.raises(ValueError, match="allow_pickle"):
-        write_archive(file, {}, {"objects": np.array([object()])})
-    assert file.read_bytes() == before
-    assert [path.name for path in file.parent.iterdir()] == ["a.ckpt"]
-
-
 def test_a_full_disk_is_an_error() -> None:
     def write() -> None:
         with open("/dev/full", "r+b", buffering=0) as full:

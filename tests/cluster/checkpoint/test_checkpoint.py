@@ -17,7 +17,6 @@ from cluster.checkpoint.checkpoint import (
     write_archive,
 )
 from cluster.runtime.session import Session
-from cluster.runtime.tasks import JobLost
 from cluster.runtime.worker_process import code_of_searches
 from games.errors import InvalidInput
 from search.job import GrowJob
@@ -69,22 +68,6 @@ def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str
         assert after.resumed == 1
         assert after.jobs_retried >= before.coordinator.counters.jobs_retried
     assert waited > 0
-
-
-@pytest.mark.slow
-def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
-    path = tmp_path / "search.ckpt"
-    keep_after(path, REQUESTS["leaf"], 3)
-    for resumed in range(1, 8):
-        opened = read_checkpoint(path).open()
-        assert opened.coordinator.counters.resumed == resumed
-        session = session_of(opened)
-        session.executor.submit(session.begin())
-        for event in session.executor.wait(0.0):
-            assert not isinstance(event, JobLost)
-            opened.coordinator.job_done(event.result)  # type: ignore[union-attr]
-        Keeper(path, warn=never).keep(session)
-    assert unchanged(session_of(read_checkpoint(path).open()).run()) == unchanged(alone(REQUESTS["leaf"]))
 
 
 @pytest.mark.slow

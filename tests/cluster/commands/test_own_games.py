@@ -23,8 +23,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import plan_search
 from tests.cluster.command import ROOT, Here
-from tests.cluster.searches import compiled_only, search_on
-from tests.games.broken_games import TAKE
+from tests.cluster.searches import compiled_only
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
 from tests.waiting import PATIENCE_S
@@ -113,22 +112,6 @@ def test_a_second_process_compiles_nothing_that_rules_in_plain_python_need(tmp_p
             env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=True,
         )  # fmt: skip
     assert done.stdout.split() == ["0", "0"]
-
-
-COMPILED_NIM = TAKE.replace("    max_moves,", "    nominal_simulations_per_s = 200.0\n    max_moves,")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
-def test_plain_python_and_compiled_rules_of_one_game_give_one_digest(strategy: str, tmp_path: Path) -> None:
-    """Objects that are copied about, and arrays: the same search, simulation by simulation."""
-    digests = set()
-    for name, text in (("plain", NIM), ("compiled", COMPILED_NIM)):
-        path = tmp_path / f"{name}.py"
-        path.write_text(text)
-        request = SearchRequest(game=str(path), strategy=strategy, simulations=300, lanes=3, seed=2)
-        digests.add(search_on(InlineExecutor(), request)[0].digest)
-    assert len(digests) == 1
 
 
 def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:

@@ -89,25 +89,6 @@ def test_any_game_is_drawn_in_every_format(here: Here, tmp_path: Path, game: str
             assert text.count(" -> ") == 11
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("player", "visits"),
-    [
-        ("minimax:depth=4", "visits 27 nodes"),
-        ("alphabeta:depth=4,ties=first", "visits 19 of 27 nodes, 30 % cut"),
-        ("alphabeta:depth=4,ties=first,cuts=above", "visits 22 of 27 nodes, 19 % cut"),
-    ],
-)
-def test_figure_9_of_the_article_on_two_player_games(here: Here, player: str, visits: str) -> None:
-    out = here.text("tree", "explicit", "--player", player)
-    assert out.startswith(f"explicit: {player} {visits}\n\n3")
-    found = here.json("tree", "explicit", "--player", player)
-    assert (found["nodes"], count(found["tree"])) == (27, 27)
-    assert f"visits {found['visited']} " in out
-    assert found["tree"]["value"] * 9 == pytest.approx(3)
-    assert [child["best"] for child in found["tree"]["children"]] == [True, False, False]
-
-
 def test_figure_11_negamax_has_the_values_of_who_moves(here: Here) -> None:
     out = here.text("tree", "explicit", *NEGAMAX)
     assert re.findall(r"^[|`][-=]{2} \d: (-?\d)$", out, re.MULTILINE) == ["-3", "1", "2"]

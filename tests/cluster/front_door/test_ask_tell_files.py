@@ -16,7 +16,7 @@ from banyan import InvalidInput
 
 from search.ask_tell.leaf import Leaf
 from tests.games.own_game import waiting_connect_four
-from tests.search.test_ask_tell import HASHED, Caller
+from tests.search.test_ask_tell import HASHED
 
 ROOT = Path(__file__).parents[3]
 ASKED: dict[str, Any] = {"simulations": 200, "lanes": 4, "seed": 7}
@@ -26,22 +26,6 @@ def with_a_file() -> str:
     """The digest of the search with an evaluator file."""
     found = banyan.search("tictactoe", strategy="leaf", evaluator=HASHED, batch=1, executor="inline", **ASKED)
     return found.digest
-
-
-@pytest.mark.slow
-def test_a_search_is_saved_and_continued_with_nothing_asked_twice(tmp_path: Path) -> None:
-    file = tmp_path / "open"
-    caller, draw = Caller(), random.Random(5)
-    opened = banyan.open("tictactoe", **ASKED)
-    while not opened.done:
-        caller.run(opened, draw, 6, turns=5)
-        opened.ask(1)
-        opened.save(file)
-        opened = banyan.reopen(file)
-    assert opened.result().digest == with_a_file()
-    assert len(caller.asked) == len(set(caller.asked))
-    assert opened.result().resumed > 5
-    assert banyan.reopen(file).result().digest == opened.result().digest
 
 
 CHILD = """

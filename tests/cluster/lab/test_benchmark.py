@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 import games
-from cluster.lab.throughput.benchmark import OpenSpiel, Rates, benchmark, tables_of, timed
+from cluster.lab.throughput.benchmark import OpenSpiel, benchmark, tables_of, timed
 from games.game import Game
-from tests.cluster.command import on_terminal
 
 
 class Clock:
@@ -43,11 +42,6 @@ class HalfAsFast:
 def test_work_is_repeated_until_the_time_has_passed_and_once_at_least() -> None:
     assert timed(lambda: 3, 1.0, Clock()) == (12, 1.0)
     assert timed(lambda: 3, 0.0, Clock()) == (3, 0.25)
-
-
-def test_the_median_and_both_ends_are_given() -> None:
-    rates = Rates([5.0, 1.0, 3.0])
-    assert (rates.median, rates.spread) == (3.0, [1.0, 5.0])
 
 
 @pytest.mark.slow
@@ -89,31 +83,6 @@ def test_cut_playouts_are_rows_of_their_own() -> None:
     assert whole["mean_value"] == pytest.approx(-27.7 / 32, rel=0.05)
     assert short["playouts_per_s"] == whole["playouts_per_s"] > 0
     assert short["spread"]["playouts_per_s"] == [short["playouts_per_s"]] * 2
-
-
-@pytest.mark.slow
-def test_random_tictactoe_goes_as_arithmetic_says() -> None:
-    # All 255,168 games weighted by chance: 58.5 % won, 28.8 % lost, 12.7 % drawn.
-    (bench,) = benchmark([games.load("tictactoe")], simulations=[1], seconds=0.1, repeats=2, seed=0)
-    results = bench.rows()[0]["results"]
-    assert results["first"] == pytest.approx(0.585, abs=0.01)
-    assert results["second"] == pytest.approx(0.288, abs=0.01)
-    assert results["draw"] == pytest.approx(0.127, abs=0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 40])
-def test_a_long_spec_is_folded_and_not_cut(columns: int) -> None:
-    game = games.load("morris:variant=three,repetition=none").spec
-    small = ("--seconds", "0.001", "--repeats", "1", "--simulations", "20", "--no-progress")
-    status, out = on_terminal(columns, "benchmark", game, "tictactoe", *small)
-    *lines, _footer = out.splitlines()
-    assert status == 0
-    assert max(map(len, lines)) <= columns
-    assert "\u2026" not in out
-    assert game in "".join(line.strip() for line in lines)
-    assert [line for line in lines if line.strip() == "tictactoe"]
-    assert columns == 40 or out.count("  20 in each search") == 2
 
 
 @pytest.mark.slow

@@ -147,12 +147,6 @@ def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None
     assert row.kept.value == pytest.approx(1 - row.loss.value)
 
 
-def test_beyond_the_curve_there_is_no_figure() -> None:
-    cell = Cell(Spec("tree", {}), 4, 100, 400)
-    row = invented({100: 0.4, 400: 0.1, 800: 0.05}, cell, 0.6)[-1]
-    assert row.strength.value == 0
-
-
 def test_a_measurement_says_what_every_search_loses(here: Here) -> None:
     found = measured(here, "--positions", "40", "--strategies", "tree,root", "--hard", "4")
     assert found["hard"] == 4

@@ -99,14 +99,6 @@ def test_arrangements_are_counted() -> None:
     assert whole == pytest.approx(2.94e46, rel=0.002)
 
 
-def test_the_tree_of_grundys_game_with_seven_coins() -> None:
-    """As drawn in the article on two-player games."""
-    found = counts.game_tree({"game": "grundy:pile=7"})
-    assert [found[f"level {level}"] for level in range(6)] == [1, 3, 6, 7, 6, 1]
-    assert (found["nodes"], found["leaves"]) == (24, 7)
-    assert (found["positions"], found["moves between positions"]) == (14, 17)
-
-
 def test_a_players_thoughts_are_those_of_its_moves() -> None:
     watched = counts.thinking({"game": "tictactoe", "a": "uct:simulations=30", "b": "random", "seed": 2}, 1)
     # The first player is asked for five moves at most; the ninth is forced.

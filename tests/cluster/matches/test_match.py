@@ -85,16 +85,6 @@ def test_a_game_that_raises_ends_the_match() -> None:
     assert jobset.take(JobLost(3, "too late to matter", 0)) == []
 
 
-def test_a_match_goes_on_with_the_games_that_are_missing() -> None:
-    there = [record_of(index, 1.0) for index in (0, 1, 4, 9)]
-    match = Match(CONTEXT, 6, played=there)
-    assert match.missing == [2, 3, 5]
-    assert match.done == 3, "game 10 is beyond what is asked for now"
-    longer = Match(CONTEXT, 10, played=there)
-    assert len(longer.missing) == 6
-    assert Match(CONTEXT, 2, played=there).finished
-
-
 def test_a_sequential_test_decides_the_same_in_whatever_order_games_end() -> None:
     draw = random.Random(1)
     gained = {index: draw.choice([1.0, 1.0, 1.0, 0.0]) for index in range(60)}

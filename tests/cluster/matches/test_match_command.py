@@ -189,18 +189,6 @@ def in_process(request: MatchRequest, folder: Path) -> Match:
 
 @pytest.mark.slow
 @compiled_only
-def test_two_workers_play_the_games_of_one(workers: Executor, tmp_path: Path) -> None:
-    for game in ("gomoku:size=5", "battleship:size=5,fleet=3-2"):
-        name = game[:3]
-        request = MatchRequest(game, "random", "slow", 24, seed=4)
-        ours = on_ray(workers, request, tmp_path / f"{name}-ray")
-        theirs = in_process(request, tmp_path / f"{name}-inline")
-        assert ours.done == theirs.done == 24
-        assert moves_in(tmp_path / f"{name}-ray") == moves_in(tmp_path / f"{name}-inline")
-
-
-@pytest.mark.slow
-@compiled_only
 def test_games_of_killed_workers_are_played_again_and_count_once(workers: Executor, tmp_path: Path) -> None:
     deaths = tmp_path / "deaths"
     deaths.mkdir()

@@ -166,9 +166,3 @@ def test_given_openings_go_round_and_must_be_legal() -> None:
     over = MatchContext(context.game, None, context.players, 0, 2, (("a1", "a2", "b1", "b2", "c1"),))
     with pytest.raises(InvalidInput, match="not over"):
         start_of(over, game, 0)
-
-
-def test_the_defaults_of_openings_and_points() -> None:
-    plies = {name: games.load(name).opening_plies for name in ("gomoku", "morris", "thud", "battleship")}
-    assert plies == {"gomoku": 2, "morris": 2, "thud": 0, "battleship": 0}
-    assert (games.load("thud").points, games.load("gomoku").points) == (32, 1)

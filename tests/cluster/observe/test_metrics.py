@@ -55,9 +55,21 @@ class Scrape:
         return found[0]
 
 
+def families_of(text: str) -> dict[str, Metric]:
+    """Metrics by the names that they have in the document."""
+    families = text_string_to_metric_families(text)
+    return {f"{f.name}_total" if f.type == "counter" else f.name: f for f in families}
+
+
+def types_and_labels(families: dict[str, Metric]) -> dict[str, tuple[str, frozenset[str]]]:
+    return {
+        name: (family.type, frozenset(label for s in family.samples for label in s.labels) - {"le"})
+        for name, family in families.items()
+    }
+
+
 def scrape(server: MetricsServer) -> Scrape:
-    families = text_string_to_metric_families(exposition(server))
-    return Scrape({f"{f.name}_total" if f.type == "counter" else f.name: f for f in families})
+    return Scrape(families_of(exposition(server)))
 
 
 @dataclass(frozen=True)
@@ -102,11 +114,7 @@ def test_document_and_code_name_the_same_metrics_by_their_units(
     server: MetricsServer, watched: Session
 ) -> None:
     families = scrape(server).families
-    in_code = {
-        name: (family.type, frozenset(label for s in family.samples for label in s.labels) - {"le"})
-        for name, family in families.items()
-    }
-    assert in_code == {name: (row.type, row.labels) for name, row in documented().items()}
+    assert types_and_labels(families) == {name: (row.type, row.labels) for name, row in documented().items()}
     for name, family in families.items():
         assert re.fullmatch(r"banyan(_[a-z]+)+", name)
         assert (family.type == "counter") == name.endswith("_total")

@@ -17,11 +17,10 @@ from cluster.client.remote import sample_there
 from cluster.executors.inline import InlineExecutor
 from cluster.observe import view as observed
 from cluster.observe.progress import Figures, Sample, Sampler
-from cluster.observe.view import Progress, heat_map, view
+from cluster.observe.view import Progress, view
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
-from games.game import Board, Cell
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.arena import USED
@@ -162,15 +161,6 @@ def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
     session.run()
     text = seen(session, Sampler().sample(session), width=50)
     assert "a b c" not in text and "simulations" in text
-
-
-def test_the_heat_map_is_brightest_where_most_visits_went() -> None:
-    board = Board([[Cell("X", 0), Cell("."), Cell(".")]], ["1"], ["a", "b", "c"])
-    shares = {(0, 1): 0.6, (0, 2): 0.05}
-    assert heat_map(board, shares, colour=False).plain.splitlines()[0] == "1 X 9 1 "
-    styles = [str(span.style) for span in heat_map(board, shares, colour=True).spans]
-    assert "white on color(196)" in styles
-    assert "white on color(17)" in styles
 
 
 def test_rates_are_those_of_the_last_seconds() -> None:

@@ -17,8 +17,6 @@ from cluster.front_door.options import request_of
 from cluster.planning.plan import PlanContext, PlanRequest, PlanWorker, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import worker_of_units
-from games import user_games
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest
@@ -94,21 +92,6 @@ def test_workers_without_the_file_play_the_same_episodes(dice: str, tmp_path: Pa
     assert spread.workers == 2
     assert [each.actions for each in spread.episodes] == [each.actions for each in inline.episodes]
     assert spread.digest == inline.digest
-
-
-def test_a_worker_elsewhere_has_the_files_that_were_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "net.py"
-    file.write_text("as it was read")
-    monkeypatch.setattr(user_games, "_known", {})
-    monkeypatch.setattr(user_games, "_read", {})
-    assert user_games.read_source(str(file)) == "as it was read"
-    make_worker = worker_of_units("ray", PlanWorker)
-    file.unlink()
-    user_games._read.clear()
-    assert isinstance(make_worker(), PlanWorker)
-    assert user_games.read_source(str(file)) == "as it was read"
 
 
 @pytest.mark.slow

@@ -15,17 +15,14 @@ from hypothesis import strategies as st
 from cluster.runtime.broadcast import (
     MAX_PUBLISHED,
     MAX_PUBLISHED_BYTES,
-    Call,
     Published,
-    pack_call,
-    unpack_call,
 )
 from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
-from cluster.runtime.tasks import OPENED, Task
+from cluster.runtime.tasks import Task
 from cluster.runtime.worker_process import Inbox
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
-from search.tree.merge import empty_statistics, lone_root
+from search.tree.merge import lone_root
 
 
 def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> Task:
@@ -268,16 +265,3 @@ def test_and_when_they_are_large_but_for_the_last() -> None:
     published.reference(3, 3, 3 * size)
     published.reference(2, 2, size)
     assert len(store.put) == 6
-
-
-def test_what_jobs_share_is_left_out_of_a_call_and_put_back() -> None:
-    statistics = empty_statistics(10_000)
-    tasks = [task_of(RoundJob(i, i, 7, 1, Snapshot(7, statistics))) for i in range(3)]
-    call = Call(brings_common=True, live=(0,))
-    packed = pack_call(call, tasks)
-    assert len(packed) < 2000 < statistics.nbytes
-    found, jobs = unpack_call(packed, lambda call: "the part" if call.brings_common else None)
-    assert found == call
-    assert [(context, index) for context, index, _ in jobs] == [(OPENED, 0), (OPENED, 1), (OPENED, 2)]
-    assert {job.snapshot.statistics for _, _, job in jobs} == {"the part"}
-    assert all(task.job.snapshot.statistics is statistics for task in tasks)

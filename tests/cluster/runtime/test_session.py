@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -198,30 +197,3 @@ def test_jobs_are_dropped_when_an_observer_raises() -> None:
         session.run((interrupted,))
     assert session.outcome == "failed"
     assert executor.drops == 1
-
-
-def test_a_lost_job_is_submitted_again() -> None:
-    lost: set[int] = set()
-
-    def lose_each_once(job: Job) -> Event:
-        if job.index not in lost:
-            lost.add(job.index)
-            return JobLost(job.index, "worker died")
-        return JobDone(nothing_but_visits(job))
-
-    request = SearchRequest("tictactoe", strategy="root", lanes=7, simulations=7001, seed=1)
-    session, executor = session_of(request, outcome=lose_each_once)
-    result = session.run()
-    assert result.stopped_by == "simulations"
-    assert result.simulations == 7001
-    assert result.jobs_retried == result.jobs == 7
-    assert executor.submitted == 14
-
-
-def test_patience_is_a_tick_without_a_budget_in_seconds() -> None:
-    request = SearchRequest("tictactoe", strategy="root", lanes=2, simulations=100, seed=1)
-    session, executor = session_of(request, job_s=1.0)
-    result = session.run()
-    assert set(executor.patience) == {TICK_S}
-    assert result.elapsed_s == pytest.approx(1.0)
-    assert math.isclose(result.to_json()["simulations_per_s"], 100.0)

@@ -8,7 +8,6 @@ from itertools import count
 import pytest
 
 from cluster.executors.inline import InlineExecutor
-from cluster.lab.predict.costs import FaultModel
 from cluster.ray_backend.slots import (
     FAILED_START,
     MAX_RESTARTS_IN_A_ROW,
@@ -23,7 +22,6 @@ from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, 
 from cluster.runtime.workers import exactly
 from cluster.system.processes import waited_s
 from search.request import SearchRequest
-from tests.cluster.lab.test_simulated_executor import FREE, run
 from tests.cluster.searches import search_on
 
 EVERY_CHANGE = [(before, after) for before in WorkerState for after in WorkerState if before is not after]
@@ -43,11 +41,6 @@ def test_a_change_is_in_the_table_or_a_bug(before: WorkerState, after: WorkerSta
     assert worker.restarts == (after is WorkerState.LOST)
     assert worker.left == (alive and not worker.alive)
     assert len(worker.log.changes) == (not {before, after} <= {WorkerState.IDLE, WorkerState.BUSY})
-
-
-def test_every_state_can_be_reached_and_all_but_the_last_be_left() -> None:
-    assert {after for states in ALLOWED.values() for after in states} == set(WorkerState)
-    assert [state for state in WorkerState if not ALLOWED[state]] == [WorkerState.ENDED]
 
 
 def test_the_log_tells_the_life_of_a_worker_and_forgets_its_beginning() -> None:
@@ -156,20 +149,6 @@ def test_a_process_that_waits_for_no_core_has_waited_for_none() -> None:
     assert waited_s(2**22 + 1) == 0.0
     of_one = waited_s(os.getpid())
     assert waited_s(os.getpid(), every_thread=True) >= of_one >= 0.0
-
-
-def test_the_log_of_a_worker_that_is_killed() -> None:
-    request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
-    result, executor = run(request, 4, FREE, FaultModel(failures_per_hour=200.0))
-    killed = next(worker for worker in executor.workers if worker.restarts)
-    changes = [each for each in executor.log.changes if each.worker == killed.slot]
-    assert [(each.before, each.after) for each in changes[:3]] == [
-        (WorkerState.BUSY, WorkerState.LOST),
-        (WorkerState.LOST, WorkerState.STARTING),
-        (WorkerState.STARTING, WorkerState.IDLE),
-    ]
-    assert changes[0].reason == executor.log.last_loss() == "its worker died"
-    assert 0 < changes[0].time_s < result.elapsed_s
 
 
 def test_a_worker_in_this_process_ends_with_its_executor() -> None:

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
 from cluster.cli import explain
-from cluster.client.client import Client, ServiceError
+from cluster.client.client import Client
 from cluster.service import evaluator_client
 from cluster.service.api.tokens import Tokens, read_token, read_tokens
 from cluster.service.errors import of_validation
 from cluster.service.request_models import SpeedupBody
 from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
-from tests.cluster.observe.test_metrics import UNITS, documented
+from tests.cluster.observe.test_metrics import UNITS, documented, families_of, types_and_labels
 from tests.cluster.service.process import Server, http
 
 TOKEN = "correct.horse.battery.staple"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture(scope="module")
@@ -66,37 +66,27 @@ def test_without_a_token_there_is_no_answer(server: Server, header: str | None) 
         assert http.get(server.url + path, headers=headers).status_code == 200  # type: ignore[arg-type]
 
 
-def test_each_of_the_tokens_is_taken(server: Server) -> None:
-    for token in (TOKEN, "another-token-of-sixteen"):
-        with server.client(token) as client:
-            assert client.searches()["searches"] == []
-    with pytest.raises(ServiceError) as error:
-        server.client().searches()
-    assert error.value.status == 401
-
-
 def test_only_pages_of_named_origins_may_ask(server: Server) -> None:
-    url, token = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{server.url}/api/v1/searches"
     named = {"Origin": "https://page.example"}
     preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     answer = http.options(url, headers=named | preflight)
     assert answer.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
-    answer = http.get(url, headers=named | token)
+    answer = http.get(url, headers=named | AUTHORIZED)
     assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
     other = {"Origin": "https://elsewhere.example"}
     assert "Access-Control-Allow-Origin" not in http.options(url, headers=other | preflight).headers
-    answer = http.get(url, headers=other | token)
+    answer = http.get(url, headers=other | AUTHORIZED)
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
     for help_ in (f"127.0.0.1:{server.port}", "proxy_set_header Host $http_host", "--cors-origin"):
         assert help_ in answer.json()["detail"]
     own = {"Origin": server.url}
-    assert http.get(url, headers=own | token).status_code == 200
+    assert http.get(url, headers=own | AUTHORIZED).status_code == 200
 
 
 def refused_pages(server: Server) -> float:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    lines = http.get(f"{server.url}/metrics", headers=headers).text.splitlines()
+    lines = http.get(f"{server.url}/metrics", headers=AUTHORIZED).text.splitlines()
     return float(next(line for line in lines if 'reason="host"' in line).rpartition(" ")[2])
 
 
@@ -110,7 +100,7 @@ def test_an_origin_that_is_none_is_refused_and_counted(server: Server, origin: s
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_page_of_elsewhere_reaches_nothing_but_the_page(server: Server, site: str) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    headers = AUTHORIZED | {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
     before = refused_pages(server)
     paths = ("/version", "/metrics", "/healthz", "/page/app.js", "/api/v1/searches", "/nowhere")
     for path in paths:
@@ -124,7 +114,7 @@ def test_a_page_of_elsewhere_reaches_nothing_but_the_page(server: Server, site: 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
 def test_the_page_and_whoever_types_an_address_are_answered(server: Server, site: str) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site}
+    headers = AUTHORIZED | {"Sec-Fetch-Site": site}
     for path in ("/", "/page/app.js", "/version"):
         assert http.get(server.url + path, headers=headers).status_code == 200
 
@@ -133,7 +123,7 @@ def test_the_page_and_whoever_types_an_address_are_answered(server: Server, site
     "kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", None]
 )
 def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: str | None) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"} | ({} if kind is None else {"Content-Type": kind})
+    headers = AUTHORIZED | ({} if kind is None else {"Content-Type": kind})
     body = b'{"game": "tictactoe", "simulations": 10}'
     for path in ("/api/v1/searches", "/api/v1/games/tictactoe/positions", "/api/v1/games/tictactoe/moves"):
         answer = http.post(server.url + path, content=body, headers=headers)
@@ -145,7 +135,7 @@ def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: st
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "x" * 1000])
 def test_a_compressed_body_is_not_read(server: Server, coding: str) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Encoding": coding}
+    headers = AUTHORIZED | {"Content-Encoding": coding}
     answer = http.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe"}, headers=headers)
     assert (answer.status_code, answer.json()["field"]) == (415, "Content-Encoding")
     assert answer.json()["accepted"] == answer.headers["Accept-Encoding"] == "identity"
@@ -155,22 +145,23 @@ def test_a_compressed_body_is_not_read(server: Server, coding: str) -> None:
 
 
 def test_head_is_answered_as_get_without_a_body(server: Server) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
     paths = ("/", "/page/app.js", "/healthz", "/readyz", "/version", "/metrics", "/api/v1/games", "/nowhere")
     for path in paths:
-        got, head = (http.request(method, server.url + path, headers=headers) for method in ("GET", "HEAD"))
+        got, head = (
+            http.request(method, server.url + path, headers=AUTHORIZED) for method in ("GET", "HEAD")
+        )
         assert (head.status_code, head.content) == (got.status_code, b""), path
         assert head.headers["Content-Type"] == got.headers["Content-Type"]
     # An event stream would have no end.
-    events = http.head(f"{server.url}/api/v1/cluster/events", headers=headers)
+    events = http.head(f"{server.url}/api/v1/cluster/events", headers=AUTHORIZED)
     assert (events.status_code, events.headers["Allow"]) == (405, "GET")
     assert http.head(f"{server.url}/version").status_code == 401
 
 
 def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
-    url, headers = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{server.url}/api/v1/searches"
     for content in (b"x" * 2001, iter([b"x" * 1000] * 3)):
-        answer = http.post(url, content=content, headers=headers)
+        answer = http.post(url, content=content, headers=AUTHORIZED)
         assert answer.status_code == 413
         assert answer.json()["accepted"] == "at most 2000 bytes"
 
@@ -206,19 +197,13 @@ def test_metrics_are_those_of_the_document_and_have_bounded_labels(server: Serve
         for game in ("tictactoe", "gomoku:size=5", "gomoku"):
             body = {"game": game, "simulations": 2_000, "lanes": 2}
             assert client.wait(client.submit(body)["id"])["state"] == "done"
-    headers = {"Authorization": f"Bearer {TOKEN}"}
     for unknown in range(5):
-        http.get(f"{server.url}/nowhere/{unknown}", headers=headers)
-    text = http.get(f"{server.url}/metrics", headers=headers).text
-    families = {
-        f"{f.name}_total" if f.type == "counter" else f.name: f for f in text_string_to_metric_families(text)
-    }
-    in_code = {
-        name: (family.type, frozenset(label for s in family.samples for label in s.labels) - {"le"})
-        for name, family in families.items()
-    }
+        http.get(f"{server.url}/nowhere/{unknown}", headers=AUTHORIZED)
+    text = http.get(f"{server.url}/metrics", headers=AUTHORIZED).text
+    families = families_of(text)
     rows = {name: (row.type, row.labels) for name, row in documented("service").items()}
-    assert in_code == rows | {name: (row.type, row.labels) for name, row in documented().items()}
+    of_searches = {name: (row.type, row.labels) for name, row in documented().items()}
+    assert types_and_labels(families) == rows | of_searches
     for name in rows:
         assert re.fullmatch(r"banyan(_[a-z]+)+", name)
         assert name.removesuffix("_total").endswith((*UNITS, "requests", "streams", "pools"))
@@ -243,7 +228,7 @@ def test_games_that_nobody_knows_share_a_label() -> None:
 
 
 def test_the_document_describes_every_route_with_examples(server: Server) -> None:
-    answer = http.get(f"{server.url}/api/v1/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
+    answer = http.get(f"{server.url}/api/v1/openapi.json", headers=AUTHORIZED)
     document = answer.json()
     methods = {
         "/api/v1/searches": "get post",
@@ -296,8 +281,7 @@ def endless(schemas: dict[str, Any], schema: dict[str, Any], where: str) -> Iter
 
 
 def test_each_list_and_text_of_a_body_has_a_greatest_length(server: Server) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    document = http.get(f"{server.url}/api/v1/openapi.json", headers=headers).json()
+    document = http.get(f"{server.url}/api/v1/openapi.json", headers=AUTHORIZED).json()
     bodies = {
         path: operation["requestBody"]["content"]["application/json"]["schema"]
         for path, item in document["paths"].items()

@@ -51,12 +51,6 @@ def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_it_sees_what_wins() -> None:
-    answer = move(THREE, MoveBody(moves=MILL, seconds=0.2))
-    assert (answer["move"], answer["value"] > 0.99) == ("c1", True)
-
-
-@pytest.mark.slow
 def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
     listed = http.get(f"{server.url}/api/v1/games").json()["games"]
     opponents = {game["name"]: game["opponent"] for game in listed}

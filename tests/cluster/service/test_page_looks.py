@@ -129,16 +129,6 @@ def test_the_panel_and_the_options_are_shown_whole(visitor: Visitor) -> None:
     expect(digest).to_have_attribute("title", re.compile("equal digests mean equal statistics.*[0-9a-f]{64}"))
 
 
-def test_a_newcomer_reads_what_this_is_and_where_a_search_will_be(visitor: Visitor) -> None:
-    page = visitor.page
-    expect(page.locator(".intro")).to_contain_text("Play a board game against Monte Carlo tree search")
-    expect(page.locator(".before")).to_contain_text("Nothing is searched yet")
-    expect(page.locator("#board .area").first).to_have_css("fill", "rgba(0, 0, 0, 0)")
-    page.click("#hint")
-    expect(page.locator("#watch")).to_be_visible()
-    expect(page.locator(".before")).to_be_hidden()
-
-
 @pytest.mark.parametrize(
     ("game", "request_", "ending"),
     [
@@ -165,20 +155,6 @@ def test_a_search_says_in_a_sentence_why_it_ended(
     assert len(re.findall(r"[\d.]+(?: [kMG])? (?:simulations|playouts)/s", watch.inner_text())) >= 2
 
 
-def test_only_the_most_visited_cells_have_figures(visitor: Visitor, server: Server) -> None:
-    """Of 225 equal moves none says more than the others."""
-    with server.client() as client:
-        body = {"game": "gomoku:size=15", "lanes": 2, "simulations": 3000, "playout_plies": 20}
-        done = client.wait(client.submit(body)["id"])
-    page = visitor.page
-    page.goto(f"{server.url}/#/searches/{done['id']}")
-    expect(page.locator("#watch .facts")).to_be_visible()
-    shaded = page.locator(".heat").evaluate_all("all => all.filter((each) => each.style.opacity > 0).length")
-    figures = [text for text in page.locator(".share").all_inner_texts() if text]
-    assert len(figures) <= 12 < shaded
-    assert not any("<" in text for text in figures)
-
-
 def test_the_form_has_the_defaults_of_a_variant(visitor: Visitor) -> None:
     page = visitor.page
     page.locator("#game option").first.wait_for(state="attached")
@@ -189,19 +165,6 @@ def test_the_form_has_the_defaults_of_a_variant(visitor: Visitor) -> None:
     expect(page.locator("#option-fly")).to_have_value("no")
     page.click("text=New game")
     expect(page.locator("#spec-shown")).to_contain_text("variant seven, fly no")
-
-
-def test_the_form_begins_with_plain_words(visitor: Visitor) -> None:
-    """Strategy and lanes are there for those who look for more."""
-    page = visitor.page
-    page.locator("#game option").first.wait_for(state="attached")
-    form = page.locator("form.setup")
-    assert not re.search("lane|strategy", form.inner_text())
-    for name in ("strategy", "lanes"):
-        expect(page.locator(f"#second-{name}")).to_be_hidden()
-    form.get_by_text("More", exact=True).click()
-    for name in ("strategy", "lanes"):
-        expect(page.locator(f"#second-{name}")).to_be_visible()
 
 
 def test_a_phone_begins_with_the_choice_of_a_game(browser: Browser, server: Server) -> None:
@@ -241,14 +204,6 @@ def test_searches_are_dated_and_filtered(visitor: Visitor, server: Server) -> No
     page.get_by_label("State").select_option("failed")
     expect(rows).to_have_count(0)
     expect(page.locator("#searches-empty")).to_have_text("No search matches.")
-
-
-def test_the_button_for_colours_is_called_what_it_says(visitor: Visitor) -> None:
-    button = visitor.page.locator("#theme")
-    for now in ("auto", "light", "dark"):
-        expect(button).to_have_text(f"Colours: {now}")
-        expect(button).to_have_accessible_name(button.inner_text())
-        button.click()
 
 
 @pytest.mark.parametrize("view", ["play", "searches"])

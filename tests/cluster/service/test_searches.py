@@ -18,7 +18,6 @@ from games import load
 from games.contract.findings import deal
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from search.run_inline import run
 from tests.cluster.searches import alone, unchanged
 from tests.cluster.service.process import Server, http, searching
 from tests.waiting import PATIENCE_S, eventually
@@ -351,22 +350,3 @@ def test_a_dealt_fleet_is_not_told(client: Client) -> None:
     search = client.submit(body, key="a-fleet")
     assert client.submit(body, key="a-fleet")["id"] == search["id"]
     assert not any(map(told, (shown, search, client.wait(search["id"]), client.searches())))
-
-
-@pytest.mark.slow
-def test_problems_beyond_two_players(client: Client) -> None:
-    """The best line and each player's score are told, and left out where there are none."""
-    for game, field, other in (
-        ("samegame:columns=4,rows=4,colours=2", "best_line", "values"),
-        ("chinese_checkers:turns=12", "values", "best_line"),
-        ("tictactoe", None, "values"),
-    ):
-        body = {"game": game, "simulations": 60, "lanes": 2}
-        found = client.wait(client.submit(body)["id"])["result"]
-        assert other not in found
-        alone = run(SearchRequest(game, simulations=60, lanes=2)).to_json()
-        assert list(found) == list(alone)
-        assert field is None or found[field] == alone[field]
-    with pytest.raises(InvalidInput) as caught:
-        client.submit({"game": "pig", "moves": ["roll"], "simulations": 10})
-    assert caught.value.field == "moves"
