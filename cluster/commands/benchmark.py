@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cluster.commands.options import OutputOptions, option, read_counts, report
-from search.options import NETWORK
+from search.options import NETWORK, refuse
 from search.request import MAX_BATCH
 
 DEFAULT_SIMULATIONS = 10_000
@@ -66,7 +66,6 @@ def benchmark(
     from cluster.lab.throughput.benchmark import OpenSpiel, print_rates
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
     from cluster.system.terminal import print_json, stdout_console
-    from games.errors import InvalidInput
 
     if evaluation.evaluator or evaluation.batches is not None:
         _measure_evaluators(games or [], measurement, evaluation, output)
@@ -74,7 +73,7 @@ def benchmark(
     wanted = [rules.load(name) for name in games or rules.names()]
     _check(measurement)
     if measurement.against not in (None, "openspiel"):
-        raise InvalidInput("against", measurement.against, "openspiel")
+        refuse("against", measurement.against, "openspiel")
     rival = OpenSpiel() if measurement.against else None
     benches = benchmark_games(
         wanted,
@@ -97,20 +96,18 @@ def benchmark(
 def _measure_evaluators(
     games: list[str], measurement: Measurement, evaluation: Evaluation, output: OutputOptions
 ) -> None:
-    from games.errors import InvalidInput
-
     if not evaluation.evaluator:
-        raise InvalidInput("batches", evaluation.batches, "nothing without --evaluator")
+        refuse("batches", evaluation.batches, "nothing without --evaluator")
     if not games:
-        raise InvalidInput("game", None, "a game that the evaluator knows")
+        refuse("game", None, "a game that the evaluator knows")
     for name in ("simulations", "cut", "against"):
         if given := getattr(measurement, name):
-            raise InvalidInput(name, given, "nothing with --evaluator")
+            refuse(name, given, "nothing with --evaluator")
     batches = read_counts(
         DEFAULT_BATCHES if evaluation.batches is None else evaluation.batches, "batches", DEFAULT_BATCHES
     )
     if max(batches) > MAX_BATCH:
-        raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
+        refuse("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
     _check(measurement)
     from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
@@ -134,10 +131,8 @@ def _measure_evaluators(
 
 
 def _check(measurement: Measurement) -> None:
-    from games.errors import InvalidInput
-
     if not 0 < measurement.seconds <= 3600:
-        raise InvalidInput("seconds", measurement.seconds, "a number above 0, at most 3600")
+        refuse("seconds", measurement.seconds, "a number above 0, at most 3600")
     for name, values, least, most in (
         ("repeats", [measurement.repeats], 1, 1000),
         ("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS),
@@ -147,4 +142,4 @@ def _check(measurement: Measurement) -> None:
     ):
         for value in values:
             if not least <= value <= most:
-                raise InvalidInput(name, value, f"a whole number from {least} to {most}")
+                refuse(name, value, f"a whole number from {least} to {most}")

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cluster.commands.options import GameArgument, ResultOptions, option
+from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -28,7 +29,6 @@ def check(
     The exit status is 2 if the game breaks the contract.
     """
     import games as rules
-    from cluster.system.terminal import print_json, write
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
     from games.errors import InvalidInput, counted
@@ -56,7 +56,6 @@ def check(
 def _shown(game: Game, seed: int, output: ResultOptions) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless the output is JSON."""
     from cluster.lab.throughput.benchmark import sequential_rate
-    from cluster.system.terminal import count, has_colour, rate, stdout_console, write
     from games.board import draw
 
     counts = _perft(game, seed)

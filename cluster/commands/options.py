@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Knob, knob_of, knobs_of
+from search.options import BASIC, Knob, knob_of, knobs_of, refuse
 from search.request import STRATEGIES, SearchRequest, request_of
 
 if TYPE_CHECKING:
@@ -273,14 +273,13 @@ def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]
         name, equals, value = argument.partition("=")
         option, text = (name, value) if equals else (before, argument)
         if option in kinds:
-            from games.errors import InvalidInput
             from games.spec import WHOLE, whole_number
 
             is_whole = kinds[option] is int
             try:
                 argument = argument.removesuffix(text) + str((whole_number if is_whole else float)(text))
             except ValueError:
-                raise InvalidInput(option, text, WHOLE if is_whole else "a number") from None
+                refuse(option, text, WHOLE if is_whole else "a number")
         found.append(argument)
     return found
 
@@ -337,33 +336,28 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 
 def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     """Numbers separated by commas. Raises InvalidInput (``field``)."""
-    from games.errors import InvalidInput
     from games.spec import whole_number
 
     try:
         return [whole_number(part, 1) for part in text.split(",")]
     except ValueError:
-        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}") from None
+        refuse(field, text, f"whole numbers of at least 1, such as {example}")
 
 
 def read_format(asked: str | None, out: Path | None) -> str:
     """The format of the figure of a report. Raises InvalidInput (format)."""
-    from games.errors import InvalidInput
-
     if asked not in (None, "png", "svg"):
-        raise InvalidInput("format", asked, "png or svg")
+        refuse("format", asked, "png or svg")
     if asked is not None and out is None:
-        raise InvalidInput("format", asked, "nothing without --out, where the figure is written")
+        refuse("format", asked, "nothing without --out, where the figure is written")
     return asked or "png"
 
 
 def read_strategies(text: str) -> list[str]:
     """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
-    from games.errors import InvalidInput
-
     names = [name.strip() for name in text.split(",")]
     if not set(names) <= set(STRATEGIES):
-        raise InvalidInput("strategies", text, "a list of " + ", ".join(STRATEGIES))
+        refuse("strategies", text, "a list of " + ", ".join(STRATEGIES))
     return names
 
 
