@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cluster.front_door.placement import Placement
 
 Parameter = inspect.Parameter
-_OPTION = "option"
+_OPTION = "typer"
 MANY = 14
 """With more options than this the help of a command is short."""
 COMMON = {
@@ -286,13 +286,15 @@ def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]
 
 def parameters_of(kind: Any) -> list[Parameter]:
     """The options of a group as parameters for typer."""
-    if issubclass(kind, SearchRequest):
-        found = [_parameter("game", GameArgument, MISSING)]
-        for knob in knobs_of(kind):
+    if knobs := knobs_of(kind):
+        is_search = issubclass(kind, SearchRequest)
+        found = [_parameter("game", GameArgument, MISSING)] if is_search else []
+        for knob in knobs:
             plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
-            found.append(
-                _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
-            )
+            # A request checks its values itself.
+            least = {} if is_search or knob.option.bounds is None else {"min": knob.option.bounds[0]}
+            described = _typer_option(knob, None, least)
+            found.append(_parameter(knob.name, Annotated[plain | None, described], default))
         return found
     hints = get_type_hints(kind, include_extras=True)
     return [
