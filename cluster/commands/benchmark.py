@@ -3,6 +3,7 @@
 # ruff: noqa: RUF009
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -21,16 +22,26 @@ DEFAULT_BATCHES = "1,8,64,512"
 class Measurement:
     """What is measured of each game."""
 
-    seconds: float = option(1.0, "S", "Seconds of each measurement.")
-    repeats: int = option(5, "N", "How often everything is repeated; repeats are interleaved.")
+    seconds: float = option(
+        1.0,
+        "S",
+        "Seconds of each measurement.",
+        accepts={"bounds": (math.ulp(0.0), 3600), "accepted": "a number above 0, at most 3600"},
+    )
+    repeats: int = option(
+        5, "N", "How often everything is repeated; repeats are interleaved.", accepts={"bounds": (1, 1000)}
+    )
     simulations: list[int] | None = option(
         None, "N", "Simulations of each search (10000); may be repeated, for several rows."
     )
     cut: list[int] | None = option(
         None, "N", "Also measure playouts that are cut after N plies; may be repeated."
     )
-    seed: int = option(0, "N", "Seed of all random numbers.")
-    against: str | None = option(None, "openspiel", "Another program to measure in the same run.")
+    # As large as OpenSpiel takes it.
+    seed: int = option(0, "N", "Seed of all random numbers.", accepts={"bounds": (0, 2**31 - 1)})
+    against: str | None = option(
+        None, "openspiel", "Another program to measure in the same run.", accepts={"choices": ("openspiel",)}
+    )
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,6 @@ def benchmark(
         return
     wanted = [rules.load(name) for name in games or rules.names()]
     _check(measurement)
-    if measurement.against not in (None, "openspiel"):
-        refuse("against", measurement.against, "openspiel")
     rival = OpenSpiel() if measurement.against else None
     benches = benchmark_games(
         wanted,
@@ -131,14 +140,9 @@ def _measure_evaluators(
 
 
 def _check(measurement: Measurement) -> None:
-    if not 0 < measurement.seconds <= 3600:
-        refuse("seconds", measurement.seconds, "a number above 0, at most 3600")
     for name, values, least, most in (
-        ("repeats", [measurement.repeats], 1, 1000),
         ("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS),
         ("cut", measurement.cut or [], 0, MAX_SIMULATIONS),
-        # As large as OpenSpiel takes it.
-        ("seed", [measurement.seed], 0, 2**31 - 1),
     ):
         for value in values:
             if not least <= value <= most:

@@ -7,6 +7,7 @@ described as in search/options.py, as the fields of `SearchRequest` are.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from cluster.service.limits import Limits
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Knob, knob_of, knobs_of, refuse
+from search.options import BASIC, Knob, check, knob_of, knobs_of, refuse
+from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ COMMON = {
     *("token-file", "allow-games", "max-waiting"),
 }
 """The options in short help: those that most people need, and that the first documents use."""
+AT_LEAST_1: dict[str, Any] = {"bounds": (1, math.inf), "accepted": "a whole number of at least 1"}
+POSITIVE = math.ulp(0.0), sys.float_info.max
+"""The bounds of finite numbers above 0."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
@@ -47,10 +53,20 @@ def shared(metavar: str | None, text: str, panel: str | None = None, *names: str
 
 
 def option(
-    default: Any, metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any
+    default: Any,
+    metavar: str | None,
+    text: str,
+    panel: str | None = None,
+    *names: str,
+    accepts: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Any:
-    """A field of a group, or a parameter of a command, that is an option, described as in `shared`."""
-    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more)})
+    """A field of a group, or a parameter of a command, that is an option, described as in `shared`.
+
+    ``accepts``, of a field: ``bounds``, ``choices`` and ``accepted`` as in `search.options.Option`.
+    """
+    checks = search_option(help=text, group=panel or "", **accepts).metadata if accepts else {}
+    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more), **checks})
 
 
 def timeout_option(of: str, again: str, default_s: float) -> Any:
@@ -251,6 +267,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
                 values[name] = request_of(own | {"moves": moves}, kind)
             else:
                 values[name] = kind(**own)
+                check(values[name])
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -286,10 +303,10 @@ def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]
 
 def parameters_of(kind: Any) -> list[Parameter]:
     """The options of a group as parameters for typer."""
-    if knobs := knobs_of(kind):
+    if issubclass(kind, SearchRequest | Limits):
         is_search = issubclass(kind, SearchRequest)
         found = [_parameter("game", GameArgument, MISSING)] if is_search else []
-        for knob in knobs:
+        for knob in knobs_of(kind):
             plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
             # A request checks its values itself.
             least = {} if is_search or knob.option.bounds is None else {"min": knob.option.bounds[0]}

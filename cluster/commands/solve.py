@@ -60,6 +60,7 @@ class DrawingOptions:
         "first|second",
         "The player of the and-or tree or strategy; if left out, the one who wins.",
         DRAWING,
+        accepts={"choices": SIDES},
     )
     out: Path | None = option(
         None,
@@ -94,8 +95,6 @@ def solve(
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    if drawing.side not in (None, *SIDES):
-        refuse("side", drawing.side, " or ".join(SIDES))
     player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()

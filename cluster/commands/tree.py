@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands.options import OutputOptions, SearchPlace, option, report
+from cluster.commands.options import AT_LEAST_1, OutputOptions, SearchPlace, option, report
 from cluster.system.terminal import Output, count, print_facts, print_json, stdout_console, write
 from search.options import refuse
 from search.request import SearchRequest
@@ -15,7 +15,7 @@ from search.request import SearchRequest
 if TYPE_CHECKING:
     from search.prepare import Search
     from search.result import SearchResult
-    from search.tree.view import Extent, TopNode
+    from search.tree.view import TopNode
 
 DRAWING = "Drawing"
 FACTS = ("best move", "value", "simulations", "search", "tree", "stopped by", "digest")
@@ -27,10 +27,16 @@ NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
 class DrawingOptions:
     """The part of a tree that is shown."""
 
-    nodes: int = option(NODES, "N", "The number of nodes shown, the most visited.", DRAWING)
-    depth: int = option(DEPTH, "DEPTH", "Plies below the root that are shown.", DRAWING)
-    width: int = option(WIDTH, "W", "The number of moves shown of each node, the most visited.", DRAWING)
-    min_visits: int = option(MIN_VISITS, "V", "Show only nodes with at least V visits.", DRAWING)
+    nodes: int = option(
+        NODES, "N", "The number of nodes shown, the most visited.", DRAWING, accepts=AT_LEAST_1
+    )
+    depth: int = option(DEPTH, "DEPTH", "Plies below the root that are shown.", DRAWING, accepts=AT_LEAST_1)
+    width: int = option(
+        WIDTH, "W", "The number of moves shown of each node, the most visited.", DRAWING, accepts=AT_LEAST_1
+    )
+    min_visits: int = option(
+        MIN_VISITS, "V", "Show only nodes with at least V visits.", DRAWING, accepts=AT_LEAST_1
+    )
     player: str | None = option(
         None,
         "PLAYER",
@@ -40,22 +46,14 @@ class DrawingOptions:
     )
     out: Path | None = option(None, "FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)
 
-    def extent(self) -> Extent:
-        """The part of a tree that is shown. Raises InvalidInput (nodes, depth, width, min_visits)."""
-        from search.tree.view import Extent
-
-        for name in ("nodes", "depth", "width", "min_visits"):
-            if (value := getattr(self, name)) < 1:
-                refuse(name, value, "a whole number of at least 1")
-        return Extent(self.nodes, self.depth, self.width, self.min_visits)
-
 
 def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
     """Search a position and show the top of the tree: moves, visits, values, and proven results."""
     from cluster.drawing.writers import format_of, write_figure
     from cluster.launch import run_search
+    from search.tree.view import Extent, top_of
 
-    out, extent = drawing.out, drawing.extent()
+    out, extent = drawing.out, Extent(drawing.nodes, drawing.depth, drawing.width, drawing.min_visits)
     if out is not None:
         format_of(out)
     if drawing.player is not None:
@@ -64,7 +62,6 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
     def show(search: Search, result: SearchResult, output: Output) -> None:
         from cluster.drawing.figures import figure_of_search
         from search.result import imagined
-        from search.tree.view import top_of
 
         top = top_of(search.strategy.tree, search.game, imagined(search), extent)
         if output.json:
