@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from cluster.runtime.tasks import Executor
     from cluster.service.pool_queue import PoolQueue
-    from cluster.service.server import Settings
 
 NICENESS = "RAY_worker_niceness"
 """The environment variable from which Ray has the niceness of workers."""
@@ -27,7 +26,7 @@ ACCESS = "Access"
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Address, data folder and access of a server."""
+    """Address, data folder and access of a server, in the fields of `Settings`."""
 
     data: Path = option(
         MISSING, "DIR", "Folder in which the server stores its searches; each server needs its own."
@@ -70,26 +69,6 @@ class ServerOptions:
         "--allow-speedup",
     )
     checkpoint_every: float = option(10.0, "S", "Seconds between checkpoints of a running search.", min=0.1)
-
-    def settings(self, limits: Limits) -> Settings:
-        """The options, read. Raises InvalidInput (token_file, root_path, allow_games)."""
-        from cluster.service.api.middleware import read_root_path
-        from cluster.service.api.tokens import read_tokens
-        from cluster.service.known_games import allow_games
-        from cluster.service.server import Settings
-
-        return Settings(
-            self.data,
-            self.host,
-            self.port,
-            read_tokens(self.token_file),
-            self.cors_origin or (),
-            read_root_path(self.root_path),
-            limits,
-            self.checkpoint_every,
-            allow_games(self.allow_games or ()),
-            self.allow_speedup,
-        )
 
 
 @dataclass(frozen=True)
@@ -134,6 +113,7 @@ class PoolOptions(GamePlace):
 
 def serve(server: ServerOptions, limits: Limits, pool: PoolOptions) -> int:
     """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
+    from cluster.service.server import Settings
     from cluster.service.server import serve as run
     from cluster.system.processes import tell_of_quota
 
@@ -141,4 +121,4 @@ def serve(server: ServerOptions, limits: Limits, pool: PoolOptions) -> int:
         os.environ[NICENESS] = str(nice)
     if pool.address is None:
         tell_of_quota(report)
-    return run(server.settings(limits), pool.starter(), nice)
+    return run(Settings(limits=limits, **vars(server)), pool.starter(), nice)
