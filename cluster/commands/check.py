@@ -62,15 +62,17 @@ def _shown(game: Game, seed: int, output: ResultOptions) -> dict[str, Any]:
     texts, state, last = _playthrough(game, seed)
     speed = sequential_rate(game, SIMULATIONS)
     if not output.json:
-        write("perft     depth  sequences")
-        for depth, nodes in enumerate(counts, start=1):
-            write(f"          {depth:>5}  {count(nodes)}")
         outcome = float(game.calls.returns(state))
         ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
-        write(f"\na random game, {ended}; length {len(texts)}:")
-        write(f"  {' '.join(texts)}\n")
-        write(draw(game.board(state, last), colour=has_colour(stdout_console(output.colour))))
-        write(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
+        lines = [
+            "perft     depth  sequences",
+            *(f"          {depth:>5}  {count(nodes)}" for depth, nodes in enumerate(counts, start=1)),
+            f"\na random game, {ended}; length {len(texts)}:",
+            f"  {' '.join(texts)}\n",
+            draw(game.board(state, last), colour=has_colour(stdout_console(output.colour))),
+            f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)",
+        ]
+        write("\n".join(lines))
     return {"perft": counts, "moves": texts, "simulations_per_s": round(speed, 1)}
 
 

@@ -73,17 +73,20 @@ def reference_text(root: Any) -> str:
     shown = {name: command for name, command in sorted(root.commands.items()) if not command.hidden}
     texts = {f"banyan {name}": " ".join(command.help.split()) for name, command in shown.items()}
     rows = {f"banyan {name}": [*option_rows(command.params)] for name, command in shown.items()}
-    lines = [HEAD, "## Commands", "", *_sections(texts, rows, ("option", "value", "default", "meaning"))]
-    lines += [
+    described = {name: f"{describe(name)[0].upper()}{describe(name)[1:]}." for name in names()}
+    options = {name: player_rows(name) for name in names()}
+    lines = [
+        HEAD,
+        "## Commands",
+        "",
+        *_sections(texts, rows, ("option", "value", "default", "meaning")),
         "## Players",
         "",
         "`name:key=value,key=value`, as `banyan match` and `banyan play` take them.",
         "",
+        *_sections(described, options, ("option", "accepted", "default", "meaning")),
+        *_service_lines(),
     ]
-    described = {name: f"{describe(name)[0].upper()}{describe(name)[1:]}." for name in names()}
-    options = {name: player_rows(name) for name in names()}
-    lines += _sections(described, options, ("option", "accepted", "default", "meaning"))
-    lines += _service_lines()
     return "\n".join(lines).rstrip() + "\n"
 
 
