@@ -280,8 +280,7 @@ class Client(Requests[dict[str, Any]]):
             try:
                 return read_answer(self._http.request(method, path, **more))
             except (httpx.TransportError, ServiceError) as error:
-                pause_s = retries.pause_s(error)
-            time.sleep(pause_s)
+                time.sleep(retries.pause_s(error))
 
 
 class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
@@ -341,5 +340,4 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
             try:
                 return read_answer(await self._http.request(method, path, **more))
             except (httpx.TransportError, ServiceError) as error:
-                pause_s = retries.pause_s(error)
-            await asyncio.sleep(pause_s)
+                await asyncio.sleep(retries.pause_s(error))

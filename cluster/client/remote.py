@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
 
+from pydantic import TypeAdapter
+
 import games
 from cluster.client.client import Client
 from cluster.launch import Output, launch, print_result
-from cluster.observe.progress import ON_SERVER, Figures, Sample, WorkerFigures
+from cluster.observe.progress import ON_SERVER, Figures, Sample
 from cluster.observe.view import LINE_S, Progress
-from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
@@ -26,7 +27,8 @@ from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.result import Answer, BestLine, ChildResult, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
-OF_FIGURES, OF_WORKERS = ([field.name for field in fields(each)] for each in (Figures, WorkerFigures))
+FIGURES = TypeAdapter(Figures)
+"""Reads the figures of a progress event."""
 
 
 @dataclass(frozen=True)
@@ -132,18 +134,9 @@ def answer_there(values: Mapping[str, Any], searched: Searched | None) -> Answer
     )
 
 
-def figures_there(data: Mapping[str, Any]) -> Figures:
-    """The figures of a progress event."""
-    workers = [
-        WorkerFigures(**{**{name: each[name] for name in OF_WORKERS}, "state": WorkerState(each["state"])})
-        for each in data["workers"]
-    ]
-    return Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers})
-
-
 def sample_there(data: Mapping[str, Any], searched: Searched | None) -> Sample:
     """The sample of a progress event."""
-    return Sample(figures_there(data), answer_there(data, searched), ON_SERVER)
+    return Sample(FIGURES.validate_python(data), answer_there(data, searched), ON_SERVER)
 
 
 def result_of(values: Mapping[str, Any], searched: Searched) -> SearchResult:

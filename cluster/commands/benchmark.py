@@ -3,13 +3,14 @@
 # ruff: noqa: RUF009
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from cluster.commands.options import OutputOptions, option, read_counts, report
-from search.options import NETWORK
+from search.options import NETWORK, refuse
 from search.request import MAX_BATCH
 
 DEFAULT_SIMULATIONS = 10_000
@@ -21,16 +22,26 @@ DEFAULT_BATCHES = "1,8,64,512"
 class Measurement:
     """What is measured of each game."""
 
-    seconds: float = option(1.0, "S", "Seconds of each measurement.")
-    repeats: int = option(5, "N", "How often everything is repeated; repeats are interleaved.")
+    seconds: float = option(
+        1.0,
+        "S",
+        "Seconds of each measurement.",
+        accepts={"bounds": (math.ulp(0.0), 3600), "accepted": "a number above 0, at most 3600"},
+    )
+    repeats: int = option(
+        5, "N", "How often everything is repeated; repeats are interleaved.", accepts={"bounds": (1, 1000)}
+    )
     simulations: list[int] | None = option(
         None, "N", "Simulations of each search (10000); may be repeated, for several rows."
     )
     cut: list[int] | None = option(
         None, "N", "Also measure playouts that are cut after N plies; may be repeated."
     )
-    seed: int = option(0, "N", "Seed of all random numbers.")
-    against: str | None = option(None, "openspiel", "Another program to measure in the same run.")
+    # As large as OpenSpiel takes it.
+    seed: int = option(0, "N", "Seed of all random numbers.", accepts={"bounds": (0, 2**31 - 1)})
+    against: str | None = option(
+        None, "openspiel", "Another program to measure in the same run.", accepts={"choices": ("openspiel",)}
+    )
 
 
 @dataclass(frozen=True)
@@ -66,15 +77,12 @@ def benchmark(
     from cluster.lab.throughput.benchmark import OpenSpiel, print_rates
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
     from cluster.system.terminal import print_json, stdout_console
-    from games.errors import InvalidInput
 
     if evaluation.evaluator or evaluation.batches is not None:
         _measure_evaluators(games or [], measurement, evaluation, output)
         return
     wanted = [rules.load(name) for name in games or rules.names()]
     _check(measurement)
-    if measurement.against not in (None, "openspiel"):
-        raise InvalidInput("against", measurement.against, "openspiel")
     rival = OpenSpiel() if measurement.against else None
     benches = benchmark_games(
         wanted,
@@ -97,20 +105,18 @@ def benchmark(
 def _measure_evaluators(
     games: list[str], measurement: Measurement, evaluation: Evaluation, output: OutputOptions
 ) -> None:
-    from games.errors import InvalidInput
-
     if not evaluation.evaluator:
-        raise InvalidInput("batches", evaluation.batches, "nothing without --evaluator")
+        refuse("batches", evaluation.batches, "nothing without --evaluator")
     if not games:
-        raise InvalidInput("game", None, "a game that the evaluator knows")
+        refuse("game", None, "a game that the evaluator knows")
     for name in ("simulations", "cut", "against"):
         if given := getattr(measurement, name):
-            raise InvalidInput(name, given, "nothing with --evaluator")
+            refuse(name, given, "nothing with --evaluator")
     batches = read_counts(
         DEFAULT_BATCHES if evaluation.batches is None else evaluation.batches, "batches", DEFAULT_BATCHES
     )
     if max(batches) > MAX_BATCH:
-        raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
+        refuse("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
     _check(measurement)
     from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
@@ -134,17 +140,10 @@ def _measure_evaluators(
 
 
 def _check(measurement: Measurement) -> None:
-    from games.errors import InvalidInput
-
-    if not 0 < measurement.seconds <= 3600:
-        raise InvalidInput("seconds", measurement.seconds, "a number above 0, at most 3600")
     for name, values, least, most in (
-        ("repeats", [measurement.repeats], 1, 1000),
         ("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS),
         ("cut", measurement.cut or [], 0, MAX_SIMULATIONS),
-        # As large as OpenSpiel takes it.
-        ("seed", [measurement.seed], 0, 2**31 - 1),
     ):
         for value in values:
             if not least <= value <= most:
-                raise InvalidInput(name, value, f"a whole number from {least} to {most}")
+                refuse(name, value, f"a whole number from {least} to {most}")

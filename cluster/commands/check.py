@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cluster.commands.options import GameArgument, ResultOptions, option
+from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -28,7 +29,6 @@ def check(
     The exit status is 2 if the game breaks the contract.
     """
     import games as rules
-    from cluster.system.terminal import print_json, write
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
     from games.errors import InvalidInput, counted
@@ -56,22 +56,23 @@ def check(
 def _shown(game: Game, seed: int, output: ResultOptions) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless the output is JSON."""
     from cluster.lab.throughput.benchmark import sequential_rate
-    from cluster.system.terminal import count, has_colour, rate, stdout_console, write
     from games.board import draw
 
     counts = _perft(game, seed)
     texts, state, last = _playthrough(game, seed)
     speed = sequential_rate(game, SIMULATIONS)
     if not output.json:
-        write("perft     depth  sequences")
-        for depth, nodes in enumerate(counts, start=1):
-            write(f"          {depth:>5}  {count(nodes)}")
         outcome = float(game.calls.returns(state))
         ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
-        write(f"\na random game, {ended}; length {len(texts)}:")
-        write(f"  {' '.join(texts)}\n")
-        write(draw(game.board(state, last), colour=has_colour(stdout_console(output.colour))))
-        write(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
+        lines = [
+            "perft     depth  sequences",
+            *(f"          {depth:>5}  {count(nodes)}" for depth, nodes in enumerate(counts, start=1)),
+            f"\na random game, {ended}; length {len(texts)}:",
+            f"  {' '.join(texts)}\n",
+            draw(game.board(state, last), colour=has_colour(stdout_console(output.colour))),
+            f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)",
+        ]
+        write("\n".join(lines))
     return {"perft": counts, "moves": texts, "simulations_per_s": round(speed, 1)}
 
 

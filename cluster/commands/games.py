@@ -20,6 +20,8 @@ from cluster.commands.options import (
     ResultOptions,
     option,
 )
+from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
+from search.options import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +53,6 @@ def list_games(
 ) -> None:
     """List games with their options, accepted values, and examples of moves."""
     from cluster.report.table import Table, left, text
-    from cluster.system.terminal import print_json, stdout_console
 
     rows = _described(wanted) if wanted else _describe_all()
     if output.json:
@@ -100,7 +101,6 @@ def show(
 ) -> None:
     """Draw a position and print its text."""
     from cluster.play.position import read_position
-    from cluster.system.terminal import has_colour, print_json, stdout_console, write
 
     recorded: list[str] = []
     if record is None:
@@ -142,12 +142,10 @@ def perft(
 ) -> None:
     """Count the move sequences of each length up to DEPTH, as a test of the rules."""
     from cluster.play.position import read_position
-    from cluster.system.terminal import count, print_json, rate, write
     from games.analysis import perft as counting
-    from games.errors import InvalidInput
 
     if not depth.isascii() or not depth.isdigit() or int(depth) < 1:
-        raise InvalidInput("depth", depth, "a whole number of at least 1")
+        refuse("depth", depth, "a whole number of at least 1")
     deepest = int(depth)
     start = read_position(game, moves, position)
     # The first call loads or compiles the counting loop, which is no part of the rate.
@@ -198,10 +196,9 @@ def _recorded(
 ) -> tuple[Position, list[str]]:
     """A position of a recorded game, and lines that describe it."""
     from cluster.play.position import position_in, read_record
-    from games.errors import InvalidInput
 
     if other is not None:
-        raise InvalidInput("record", str(file), "no --moves and no --position beside it")
+        refuse("record", str(file), "no --moves and no --position beside it")
     game, record, games = read_record(name, file, number)
     shown = position_in(game, record, ply)
     result = "not over" if record.result is None else f"result {record.result:g} for the first player"

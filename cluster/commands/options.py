@@ -7,6 +7,7 @@ described as in search/options.py, as the fields of `SearchRequest` are.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from cluster.service.limits import Limits
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Knob, knob_of, knobs_of
+from search.options import BASIC, Knob, check, knob_of, knobs_of, refuse
+from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from cluster.front_door.placement import Placement
 
 Parameter = inspect.Parameter
-_OPTION = "option"
+_OPTION = "typer"
 MANY = 14
 """With more options than this the help of a command is short."""
 COMMON = {
@@ -38,6 +41,9 @@ COMMON = {
     *("token-file", "allow-games", "max-waiting"),
 }
 """The options in short help: those that most people need, and that the first documents use."""
+AT_LEAST_1: dict[str, Any] = {"bounds": (1, math.inf), "accepted": "a whole number of at least 1"}
+POSITIVE = math.ulp(0.0), sys.float_info.max
+"""The bounds of finite numbers above 0."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
@@ -47,10 +53,20 @@ def shared(metavar: str | None, text: str, panel: str | None = None, *names: str
 
 
 def option(
-    default: Any, metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any
+    default: Any,
+    metavar: str | None,
+    text: str,
+    panel: str | None = None,
+    *names: str,
+    accepts: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Any:
-    """A field of a group, or a parameter of a command, that is an option, described as in `shared`."""
-    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more)})
+    """A field of a group, or a parameter of a command, that is an option, described as in `shared`.
+
+    ``accepts``, of a field: ``bounds``, ``choices`` and ``accepted`` as in `search.options.Option`.
+    """
+    checks = search_option(help=text, group=panel or "", **accepts).metadata if accepts else {}
+    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more), **checks})
 
 
 def timeout_option(of: str, again: str, default_s: float) -> Any:
@@ -251,6 +267,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
                 values[name] = request_of(own | {"moves": moves}, kind)
             else:
                 values[name] = kind(**own)
+                check(values[name])
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -273,27 +290,28 @@ def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]
         name, equals, value = argument.partition("=")
         option, text = (name, value) if equals else (before, argument)
         if option in kinds:
-            from games.errors import InvalidInput
             from games.spec import WHOLE, whole_number
 
             is_whole = kinds[option] is int
             try:
                 argument = argument.removesuffix(text) + str((whole_number if is_whole else float)(text))
             except ValueError:
-                raise InvalidInput(option, text, WHOLE if is_whole else "a number") from None
+                refuse(option, text, WHOLE if is_whole else "a number")
         found.append(argument)
     return found
 
 
 def parameters_of(kind: Any) -> list[Parameter]:
     """The options of a group as parameters for typer."""
-    if issubclass(kind, SearchRequest):
-        found = [_parameter("game", GameArgument, MISSING)]
+    if issubclass(kind, SearchRequest | Limits):
+        is_search = issubclass(kind, SearchRequest)
+        found = [_parameter("game", GameArgument, MISSING)] if is_search else []
         for knob in knobs_of(kind):
             plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
-            found.append(
-                _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
-            )
+            # A request checks its values itself.
+            least = {} if is_search or knob.option.bounds is None else {"min": knob.option.bounds[0]}
+            described = _typer_option(knob, None, least)
+            found.append(_parameter(knob.name, Annotated[plain | None, described], default))
         return found
     hints = get_type_hints(kind, include_extras=True)
     return [
@@ -337,33 +355,28 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 
 def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     """Numbers separated by commas. Raises InvalidInput (``field``)."""
-    from games.errors import InvalidInput
     from games.spec import whole_number
 
     try:
         return [whole_number(part, 1) for part in text.split(",")]
     except ValueError:
-        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}") from None
+        refuse(field, text, f"whole numbers of at least 1, such as {example}")
 
 
 def read_format(asked: str | None, out: Path | None) -> str:
     """The format of the figure of a report. Raises InvalidInput (format)."""
-    from games.errors import InvalidInput
-
     if asked not in (None, "png", "svg"):
-        raise InvalidInput("format", asked, "png or svg")
+        refuse("format", asked, "png or svg")
     if asked is not None and out is None:
-        raise InvalidInput("format", asked, "nothing without --out, where the figure is written")
+        refuse("format", asked, "nothing without --out, where the figure is written")
     return asked or "png"
 
 
 def read_strategies(text: str) -> list[str]:
     """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
-    from games.errors import InvalidInput
-
     names = [name.strip() for name in text.split(",")]
     if not set(names) <= set(STRATEGIES):
-        raise InvalidInput("strategies", text, "a list of " + ", ".join(STRATEGIES))
+        refuse("strategies", text, "a list of " + ", ".join(STRATEGIES))
     return names
 
 

@@ -40,6 +40,6 @@ def plan(
     ),
 ) -> int:
     """Play a problem of one player: search, act, observe, and go on in the same tree, to the end."""
-    from cluster.planning.plan import PlanRequest, run_plan
+    from cluster.planning.plan import run_plan
 
-    return run_plan(PlanRequest(search, episodes, steps), place.placement(), output, out)
+    return run_plan(search, episodes, steps, place.placement(), output, out)

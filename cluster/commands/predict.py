@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.commands.options import (
+    AT_LEAST_1,
     OUTPUT,
+    POSITIVE,
     FormatOption,
     GameArgument,
     ResultOptions,
@@ -45,6 +47,7 @@ class Searches:
         "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
         "the largest are left out if there is no time for them. Measuring costs takes a minute of it.",
         show_default="120; none with --workers",
+        accepts={"bounds": POSITIVE, "accepted": "seconds, more than 0"},
     )
     lanes: int | None = request_option(None, "lanes", panel="", show_default="the largest number of workers")
     simulations: int | None = request_option(
@@ -69,7 +72,7 @@ class CostOptions:
         "Numbers of workers for which the search is also run here, to check the prediction.",
         COSTS,
     )
-    repeats: int = option(3, "N", "How often each measurement is repeated.", COSTS)
+    repeats: int = option(3, "N", "How often each measurement is repeated.", COSTS, accepts=AT_LEAST_1)
     costs: Path | None = option(
         None, "FILE", "Take the costs from a file that --save-costs wrote, and measure none.", COSTS
     )
@@ -80,6 +83,7 @@ class CostOptions:
         "Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
         "of the costs, or 10).",
         COSTS,
+        accepts={"bounds": POSITIVE, "accepted": "gigabits a second, more than 0"},
     )
 
 
@@ -114,18 +118,12 @@ def predict(
     from cluster.lab.predict.launch import LEAST_S, PredictionPlan, run_prediction, write_prediction
     from cluster.lab.throughput.speedup import SECONDS
     from cluster.system.terminal import in_minutes
-    from games.errors import InvalidInput, counted, in_words
+    from games.errors import counted, in_words
 
     names = read_strategies(searches.strategies)
     drawn = read_format(picture, out)
-    if costs.repeats < 1:
-        raise InvalidInput("repeats", costs.repeats, "a whole number of at least 1")
-    if costs.link is not None and not 0 < costs.link < math.inf:
-        raise InvalidInput("link", costs.link, "gigabits a second, more than 0")
     is_auto, seconds = searches.workers == "auto", searches.seconds
     counts = [2**power for power in range(11)] if is_auto else read_counts(searches.workers, "workers")
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise InvalidInput("seconds", seconds, "seconds, more than 0")
     seconds = seconds or (SECONDS if is_auto else math.inf)
     request = SearchRequest(
         game=game,

@@ -7,10 +7,8 @@ banyan reference --games > cluster/play/built_in.json
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -75,17 +73,20 @@ def reference_text(root: Any) -> str:
     shown = {name: command for name, command in sorted(root.commands.items()) if not command.hidden}
     texts = {f"banyan {name}": " ".join(command.help.split()) for name, command in shown.items()}
     rows = {f"banyan {name}": [*option_rows(command.params)] for name, command in shown.items()}
-    lines = [HEAD, "## Commands", "", *_sections(texts, rows, ("option", "value", "default", "meaning"))]
-    lines += [
+    described = {name: f"{describe(name)[0].upper()}{describe(name)[1:]}." for name in names()}
+    options = {name: player_rows(name) for name in names()}
+    lines = [
+        HEAD,
+        "## Commands",
+        "",
+        *_sections(texts, rows, ("option", "value", "default", "meaning")),
         "## Players",
         "",
         "`name:key=value,key=value`, as `banyan match` and `banyan play` take them.",
         "",
+        *_sections(described, options, ("option", "accepted", "default", "meaning")),
+        *_service_lines(),
     ]
-    described = {name: f"{describe(name)[0].upper()}{describe(name)[1:]}." for name in names()}
-    options = {name: player_rows(name) for name in names()}
-    lines += _sections(described, options, ("option", "accepted", "default", "meaning"))
-    lines += _service_lines()
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -168,36 +169,22 @@ def _text(value: object) -> str:
 
 
 def _service_lines() -> list[str]:
-    """Routes and answers of a server that is created only for this and runs no search."""
-    from contextlib import ExitStack
+    """Routes and answers of a server."""
+    from cluster.service.api.app import routes
 
-    from cluster.commands.serve import PoolOptions
-    from cluster.service.api.app import create_app
-    from cluster.service.limits import Limits
-    from cluster.service.pool import Pool
-    from cluster.service.searches import Searches
-    from cluster.service.store import Store
-
-    with ExitStack() as stack:
-        store = Store(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        stack.callback(store.close)
-        pool = Pool(PoolOptions(workers="1", executor="inline").starter())
-        stack.callback(pool.close)
-        document = create_app(Searches(store, pool, Limits())).openapi()
-    routes, statuses = [], set()
-    for path, methods in document["paths"].items():
+    rows, statuses = [], set()
+    for path, methods in routes().openapi()["paths"].items():
         for method, route in methods.items():
             found = sorted(int(status) for status in route["responses"] if status.isdigit())
             statuses |= set(found)
-            routes.append([f"`{method.upper()} {path}`", route["summary"], " ".join(map(str, found))])
-    rows = [[str(status), MEANINGS[status]] for status in sorted(statuses)]
+            rows.append([f"`{method.upper()} {path}`", route["summary"], " ".join(map(str, found))])
     return [
         *("## HTTP API", "", "The document is `/api/v1/openapi.json`.", ""),
-        *_table(("route", "what it does", "answers"), routes),
+        *_table(("route", "what it does", "answers"), rows),
         "Errors are problem details (RFC 9457): `title`, `status`, `detail`, and often `field`, `value` and",
         "`accepted`.",
         "",
-        *_table(("status", "meaning"), rows),
+        *_table(("status", "meaning"), ([str(status), MEANINGS[status]] for status in sorted(statuses))),
     ]
 
 

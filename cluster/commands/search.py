@@ -19,7 +19,7 @@ from cluster.commands.options import (
     suggest_best,
 )
 from cluster.system.terminal import Output
-from search.options import SEARCH
+from search.options import SEARCH, refuse
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -50,16 +50,15 @@ def search(
 ) -> int:
     """Search a position for the best move, on one worker or many."""
     from cluster.launch import run_search
-    from games.errors import InvalidInput
 
     request = _with_preset(request, preset, output)
     if server is not None:
         status = _search_at(server, token_file, request, place.placement(), output, checkpoint)
     elif token_file is not None:
-        raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
+        refuse("token_file", str(token_file), "nothing without --server URL")
     else:
         if checkpoint is None and checkpoint_every is not None:
-            raise InvalidInput("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
+            refuse("checkpoint_every", checkpoint_every, "nothing without --checkpoint FILE")
         status = run_search(
             request, place.placement(), output, checkpoint=checkpoint, every_s=checkpoint_every
         )
@@ -118,7 +117,6 @@ def _search_at(
     from cluster.client.remote import search_at
     from cluster.runtime.workers import AUTO, ONE_CPU
     from cluster.service.api.tokens import read_token
-    from games.errors import InvalidInput
 
     for field, value in (
         ("workers", None if place.range == AUTO else place.range),
@@ -129,5 +127,5 @@ def _search_at(
         ("checkpoint", checkpoint),
     ):
         if value is not None:
-            raise InvalidInput(field, str(value), "nothing with --server: the server decides that")
+            refuse(field, str(value), "nothing with --server: the server decides that")
     return search_at(server, read_token(token_file), request, output)

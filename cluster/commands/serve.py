@@ -6,28 +6,27 @@ from __future__ import annotations
 import os
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cluster.commands.options import PLACE, GamePlace, option, report, timeout_option
+from cluster.service.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cluster.runtime.tasks import Executor
-    from cluster.service.limits import Limits
     from cluster.service.pool_queue import PoolQueue
-    from cluster.service.server import Settings
 
 NICENESS = "RAY_worker_niceness"
 """The environment variable from which Ray has the niceness of workers."""
 FIRST_JOB_S = 120.0
 """Default timeout of a job: the first job of a game on a machine may wait for kernels to be compiled."""
-ACCESS, LIMITS = "Access", "Limits"
+ACCESS = "Access"
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Address, data folder and access of a server."""
+    """Address, data folder and access of a server, in the fields of `Settings`."""
 
     data: Path = option(
         MISSING, "DIR", "Folder in which the server stores its searches; each server needs its own."
@@ -71,51 +70,6 @@ class ServerOptions:
     )
     checkpoint_every: float = option(10.0, "S", "Seconds between checkpoints of a running search.", min=0.1)
 
-    def settings(self, limits: Limits) -> Settings:
-        """The options, read. Raises InvalidInput (token_file, root_path, allow_games)."""
-        from cluster.service.api.middleware import read_root_path
-        from cluster.service.api.tokens import read_tokens
-        from cluster.service.known_games import allow_games
-        from cluster.service.server import Settings
-
-        return Settings(
-            self.data,
-            self.host,
-            self.port,
-            read_tokens(self.token_file),
-            self.cors_origin or (),
-            read_root_path(self.root_path),
-            limits,
-            self.checkpoint_every,
-            allow_games(self.allow_games or ()),
-            self.allow_speedup,
-        )
-
-
-def _limit(default: float, name: str, text: str, metavar: str = "N", least: float = 1) -> Any:
-    return option(default, metavar, text, LIMITS, name, min=least)
-
-
-@dataclass(frozen=True)
-class LimitOptions:
-    """Limits of a server, in the fields of `Limits`."""
-
-    running: int = _limit(4, "--max-running", "Searches that run at a time.")
-    waiting: int = _limit(256, "--max-waiting", "Searches that wait.")
-    simulations: int = _limit(2_000_000_000, "--max-simulations", "Simulations of one search.")
-    seconds: float = _limit(3600.0, "--max-seconds", "Seconds of one search.", "S", 0.001)
-    memory_mb: int = _limit(1024, "--max-memory", "MB of one search, on the server and on each worker.", "MB")
-    lanes: int = _limit(1024, "--max-lanes", "Lanes of one search.")
-    kept: int = _limit(10_000, "--keep", "Finished searches that are kept.")
-    connections: int = _limit(
-        2000,
-        "--max-connections",
-        "Requests answered at a time; the same number of connections may wait. One address (all clients "
-        "behind one proxy) gets at most three quarters of them.",
-        least=8,
-    )
-    body_bytes: int = _limit(256 * 1024, "--max-body", "Bytes of one request.", "BYTES", 1024)
-
 
 @dataclass(frozen=True)
 class PoolOptions(GamePlace):
@@ -157,9 +111,9 @@ class PoolOptions(GamePlace):
         return lambda queue: place.start(None, FIRST_JOB_S, queue=queue, standing=True, notify=notify)
 
 
-def serve(server: ServerOptions, limits: LimitOptions, pool: PoolOptions) -> int:
+def serve(server: ServerOptions, limits: Limits, pool: PoolOptions) -> int:
     """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
-    from cluster.service.limits import Limits
+    from cluster.service.server import Settings
     from cluster.service.server import serve as run
     from cluster.system.processes import tell_of_quota
 
@@ -167,4 +121,4 @@ def serve(server: ServerOptions, limits: LimitOptions, pool: PoolOptions) -> int
         os.environ[NICENESS] = str(nice)
     if pool.address is None:
         tell_of_quota(report)
-    return run(server.settings(Limits(**vars(limits))), pool.starter(), nice)
+    return run(Settings(limits=limits, **vars(server)), pool.starter(), nice)

@@ -17,6 +17,17 @@ from cluster.commands.options import (
     option,
     report,
 )
+from cluster.system.terminal import (
+    count,
+    duration,
+    has_colour,
+    print_facts,
+    print_json,
+    stderr_console,
+    stdout_console,
+    write,
+)
+from search.options import refuse
 
 if TYPE_CHECKING:
     from cluster.play.position import Position
@@ -49,6 +60,7 @@ class DrawingOptions:
         "first|second",
         "The player of the and-or tree or strategy; if left out, the one who wins.",
         DRAWING,
+        accepts={"choices": SIDES},
     )
     out: Path | None = option(
         None,
@@ -76,17 +88,13 @@ def solve(
     from cluster.drawing.writers import format_of, write_figure, write_text
     from cluster.play.position import read_position
     from cluster.system.status_line import StatusLine
-    from cluster.system.terminal import print_json, stderr_console, write
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
-    from games.errors import InvalidInput
 
     out = drawing.out
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    if drawing.side not in (None, *SIDES):
-        raise InvalidInput("side", drawing.side, " or ".join(SIDES))
     player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
@@ -103,7 +111,7 @@ def solve(
     graph = PositionGraph(solution) if few else None
     if kind is not None and graph is None:
         accepted = f"a game of at most {LISTED_POSITIONS:,} positions (this has {solution.num_positions:,})"
-        raise InvalidInput("draw", kind, accepted)
+        refuse("draw", kind, accepted)
     figure = None if graph is None or kind is None else figure_of_solved(graph, kind, player)
     answer = _json(shown, solution, graph, elapsed_s)
     if output.json:
@@ -117,31 +125,28 @@ def solve(
 
 
 def _check(shown: Position, max_positions: int) -> None:
-    from games.errors import InvalidInput
-
     if not shown.game.is_two_player or shown.game.has_chance:
         accepted = f"a game of two players without rewards and chance, not {shown.game.form}"
-        raise InvalidInput("game", shown.game.spec, accepted)
+        refuse("game", shown.game.spec, accepted)
     if shown.game.rules.pack is None or shown.game.rules.unpack is None:
         accepted = (
             "a game whose positions can be counted: tictactoe, grundy, explicit, morris:variant=three, "
             "five or six, or one of your own with pack and unpack"
         )
-        raise InvalidInput("game", shown.game.spec, accepted)
+        refuse("game", shown.game.spec, accepted)
     if max_positions < 1:
-        raise InvalidInput("max_positions", max_positions, "a whole number of at least 1")
+        refuse("max_positions", max_positions, "a whole number of at least 1")
     if shown.over:
         field, value = (
             ("moves", " ".join(shown.moves))
             if shown.moves
             else ("position", shown.game.format_position(shown.state))
         )
-        raise InvalidInput(field, value, "a position in which the game is not over")
+        refuse(field, value, "a position in which the game is not over")
 
 
 def _done(done: int, found: int, elapsed_s: float) -> str:
     """The progress of solving in words."""
-    from cluster.system.terminal import count, duration
     from games.errors import counted
 
     step = "working back from the ends" if done == found else f"{count(done)} looked at"
@@ -194,27 +199,29 @@ def _json(
 def _print(shown: Position, answer: dict[str, Any], colour: bool | None) -> None:
     from rich.text import Text
 
-    from cluster.report.table import Table, count, left, right, text
-    from cluster.system import terminal
+    from cluster.report.table import Table, left, right, text
     from games.board import draw
 
-    console = terminal.stdout_console(colour)
-    board = draw(shown.game.board(shown.state, shown.last_move), colour=terminal.has_colour(console))
+    console = stdout_console(colour)
+    board = draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console))
     console.print(Text.from_ansi(board), soft_wrap=True)
     console.print()
-    terminal.print_facts(console, _facts(shown, answer))
+    print_facts(console, _facts(shown, answer))
     console.print()
     table = Table([*left("move", "result"), *right("plies")])
     for child in answer["children"]:
         tone: Literal["strong", ""] = "strong" if child["move"] in answer["best_moves"] else ""
         result = {1: "won", 0: "drawn", -1: "lost"}[child["value"]]
-        table.add(text(child["move"], tone), text(result, tone), count(child["plies"]))
+        table.add(
+            text(child["move"], tone),
+            text(result, tone),
+            "" if child["plies"] is None else count(child["plies"]),
+        )
     console.print(table)
 
 
 def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
     """Facts as pairs of name and text."""
-    from cluster.system.terminal import count, duration
     from games.errors import counted
 
     first, second = shown.game.player_names

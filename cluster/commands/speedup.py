@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.commands.options import (
+    AT_LEAST_1,
     OUTPUT,
     PLACE,
+    POSITIVE,
     AddressOption,
     FormatOption,
     GameArgument,
@@ -53,6 +55,7 @@ class Measurement:
         "S",
         "Time of the whole measurement; longer if searches would be too short to be measured.",
         show_default="120",
+        accepts={"bounds": POSITIVE, "accepted": "seconds, more than 0"},
     )
     simulations: int | None = request_option(
         None,
@@ -65,6 +68,7 @@ class Measurement:
         "N",
         "How often each run is repeated; repeats are interleaved.",
         show_default="as often as the time allows, at least once",
+        accepts=AT_LEAST_1,
     )
     lanes: int | None = request_option(None, "lanes", panel="", show_default="16, or 4 for each worker")
     batch: int | None = request_option(None, "batch", panel="")
@@ -78,7 +82,11 @@ class Measurement:
         "game; plain (the default), UCT with random playouts; or the constants of a source document.",
     )
     executor: str = option(
-        "ray", "ray|threads", "Workers are processes of Ray, or threads of this process.", PLACE
+        "ray",
+        "ray|threads",
+        "Workers are processes of Ray, or threads of this process.",
+        PLACE,
+        accepts={"choices": ("ray", "threads")},
     )
     address: AddressOption = None
 
@@ -176,12 +184,6 @@ def _request(game: str, measurement: Measurement, strategies: Sequence[str], wor
     from search.prepare import check_request
 
     loaded = games.load(game)
-    if measurement.executor not in ("ray", "threads"):
-        raise InvalidInput("executor", measurement.executor, "ray or threads")
-    if measurement.repeats is not None and measurement.repeats < 1:
-        raise InvalidInput("repeats", measurement.repeats, "a whole number of at least 1")
-    if measurement.seconds is not None and not 0 < measurement.seconds < float("inf"):
-        raise InvalidInput("seconds", measurement.seconds, "seconds, more than 0")
     if None not in (measurement.seconds, measurement.simulations, measurement.repeats):
         raise InvalidInput("seconds", measurement.seconds, "nothing beside --simulations and --repeats")
     request = SearchRequest(

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands.options import OutputOptions, SearchPlace, option, report
-from cluster.system.terminal import Output
+from cluster.commands.options import AT_LEAST_1, OutputOptions, SearchPlace, option, report
+from cluster.system.terminal import Output, count, print_facts, print_json, stdout_console, write
+from search.options import refuse
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
     from search.prepare import Search
     from search.result import SearchResult
-    from search.tree.view import Extent, TopNode
+    from search.tree.view import TopNode
 
 DRAWING = "Drawing"
 FACTS = ("best move", "value", "simulations", "search", "tree", "stopped by", "digest")
@@ -26,10 +27,16 @@ NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
 class DrawingOptions:
     """The part of a tree that is shown."""
 
-    nodes: int = option(NODES, "N", "The number of nodes shown, the most visited.", DRAWING)
-    depth: int = option(DEPTH, "DEPTH", "Plies below the root that are shown.", DRAWING)
-    width: int = option(WIDTH, "W", "The number of moves shown of each node, the most visited.", DRAWING)
-    min_visits: int = option(MIN_VISITS, "V", "Show only nodes with at least V visits.", DRAWING)
+    nodes: int = option(
+        NODES, "N", "The number of nodes shown, the most visited.", DRAWING, accepts=AT_LEAST_1
+    )
+    depth: int = option(DEPTH, "DEPTH", "Plies below the root that are shown.", DRAWING, accepts=AT_LEAST_1)
+    width: int = option(
+        WIDTH, "W", "The number of moves shown of each node, the most visited.", DRAWING, accepts=AT_LEAST_1
+    )
+    min_visits: int = option(
+        MIN_VISITS, "V", "Show only nodes with at least V visits.", DRAWING, accepts=AT_LEAST_1
+    )
     player: str | None = option(
         None,
         "PLAYER",
@@ -39,23 +46,14 @@ class DrawingOptions:
     )
     out: Path | None = option(None, "FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)
 
-    def extent(self) -> Extent:
-        """The part of a tree that is shown. Raises InvalidInput (nodes, depth, width, min_visits)."""
-        from games.errors import InvalidInput
-        from search.tree.view import Extent
-
-        for name in ("nodes", "depth", "width", "min_visits"):
-            if (value := getattr(self, name)) < 1:
-                raise InvalidInput(name, value, "a whole number of at least 1")
-        return Extent(self.nodes, self.depth, self.width, self.min_visits)
-
 
 def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
     """Search a position and show the top of the tree: moves, visits, values, and proven results."""
     from cluster.drawing.writers import format_of, write_figure
     from cluster.launch import run_search
+    from search.tree.view import Extent, top_of
 
-    out, extent = drawing.out, drawing.extent()
+    out, extent = drawing.out, Extent(drawing.nodes, drawing.depth, drawing.width, drawing.min_visits)
     if out is not None:
         format_of(out)
     if drawing.player is not None:
@@ -63,9 +61,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
 
     def show(search: Search, result: SearchResult, output: Output) -> None:
         from cluster.drawing.figures import figure_of_search
-        from cluster.system.terminal import print_json
         from search.result import imagined
-        from search.tree.view import top_of
 
         top = top_of(search.strategy.tree, search.game, imagined(search), extent)
         if output.json:
@@ -82,9 +78,7 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
     """Show the nodes that a minimax player visits, instead of a search."""
     from cluster.drawing.figures import figure_of_trace
     from cluster.drawing.writers import write_figure, write_text
-    from cluster.system.terminal import print_json, write
     from games.catalogue import load
-    from games.errors import InvalidInput
     from search.players import player_of
     from search.players.minimax import Minimax
     from search.prepare import unfinished_position
@@ -92,7 +86,7 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
     game = load(request.game)
     looks = player_of(player, game)
     if not isinstance(looks, Minimax):
-        raise InvalidInput("player", player, "alphabeta, minimax or negamax, with depth=N")
+        refuse("player", player, "alphabeta, minimax or negamax, with depth=N")
     traced = looks.trace(game, unfinished_position(request, game))
     figure = figure_of_trace(game, traced, looks)
     if json_output:
@@ -115,7 +109,6 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
 def tree_lines(root: TopNode, name: str) -> list[str]:
     """A heading and a line for each node: move, visits, share, value, chance if it moves next, proof, number
     of moves not shown."""
-    from cluster.system.terminal import count
     from games.game import CHANCE, CHANCE_NAME
 
     rows = [(name, root)]
@@ -137,13 +130,11 @@ def print_tree(search: Search, result: SearchResult, top: TopNode, output: Outpu
     """Print facts about the search, then the tree, on standard output."""
     from rich.text import Text
 
-    from cluster.system import terminal
-
-    console = terminal.stdout_console(output.colour)
+    console = stdout_console(output.colour)
     facts = [fact for fact in result.facts() if fact[0] in FACTS]
     if search.game.num_players > 2:
         facts.append(("values", "each of the player who makes the move"))
-    terminal.print_facts(console, facts)
+    print_facts(console, facts)
     console.print()
     first, *lines = tree_lines(top, f"{result.to_move} to move")
     console.print(Text(first, style="dim"), soft_wrap=True)

@@ -217,65 +217,93 @@ class MetricsServer(Metrics):
         self._thread.join()
 
 
-def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+def _search_metrics(sessions: list[Session], totals: _Totals) -> list[Metric]:
     """Metrics of searches, of their jobs and of their trees."""
-    numbers, coordinators = totals.numbers, [session.coordinator for session in sessions]
-    for name, text, number in (
-        ("banyan_simulations_total", "Simulations merged.", "simulations"),
-        ("banyan_playouts_total", "Playouts of the merged simulations.", "playouts"),
-        ("banyan_jobs_total", "Jobs whose result was merged.", "jobs_done"),
-        ("banyan_retried_jobs_total", "Lost jobs that were assigned again.", "jobs_retried"),
-        ("banyan_late_results_total", "Discarded results of jobs no longer in flight.", "late_results"),
-        ("banyan_created_nodes_total", "Nodes created by jobs.", "created"),
-        ("banyan_duplicate_nodes_total", "Nodes created by several lanes.", "duplicates"),
-    ):
-        yield counter(name, text, numbers[number])
-    yield counter("banyan_searches_total", "Searches that ended, by outcome.", totals.outcomes, "outcome")
+    numbers = totals.numbers
+    rounds = totals.rounds
+    coordinators = [session.coordinator for session in sessions]
+    strategies = [session.search.strategy for session in sessions]
     running = [session for session in sessions if session.outcome is None]
-    yield gauge("banyan_running_searches", "Searches that have not ended.", len(running))
-    in_flight = sum(session.coordinator.jobs_in_flight for session in running)
-    yield gauge("banyan_in_flight_jobs", "Assigned jobs without a result yet.", in_flight)
-    unobserved = sum(session.search.strategy.unobserved for session in running)
-    yield gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
-    yield histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
-    yield histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
-    parts = {part.removesuffix("_s"): seconds for part, seconds in totals.rounds.items() if part != "rounds"}
-    yield counter("banyan_rounds_total", "Rounds, of one job of each lane.", totals.rounds["rounds"])
-    yield counter("banyan_round_seconds_total", "What rounds cost, by part.", parts, "part")
-    nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
-    yield gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
-    shared = sum(coordinator.tree_bytes for coordinator in coordinators)
-    yield gauge("banyan_tree_bytes", "Bytes of the shared tree.", shared)
-    largest = max((coordinator.counters.lane_tree_bytes for coordinator in coordinators), default=0)
-    yield gauge("banyan_lane_tree_bytes", "Bytes of the largest tree reported by a job.", largest)
-    full = sum(coordinator.counters.tree_full for coordinator in coordinators)
-    yield gauge("banyan_full_searches", "Searches in which a tree has filled its memory.", full)
-    created = sum(int(session.search.strategy.created) for session in sessions)
-    duplicates = sum(int(session.search.strategy.duplicates) for session in sessions)
-    text = "Share of new nodes created by several lanes."
-    ratio = {(): duplicates / created} if created else {}
-    yield gauge("banyan_duplicate_expansions_ratio", text, ratio)
+    parts = {part.removesuffix("_s"): seconds for part, seconds in rounds.items() if part != "rounds"}
+    created = sum(int(strategy.created) for strategy in strategies)
+    duplicates = sum(int(strategy.duplicates) for strategy in strategies)
+    return [
+        counter("banyan_simulations_total", "Simulations merged.", numbers["simulations"]),
+        counter("banyan_playouts_total", "Playouts of the merged simulations.", numbers["playouts"]),
+        counter("banyan_jobs_total", "Jobs whose result was merged.", numbers["jobs_done"]),
+        counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", numbers["jobs_retried"]),
+        counter(
+            "banyan_late_results_total",
+            "Discarded results of jobs no longer in flight.",
+            numbers["late_results"],
+        ),
+        counter("banyan_created_nodes_total", "Nodes created by jobs.", numbers["created"]),
+        counter("banyan_duplicate_nodes_total", "Nodes created by several lanes.", numbers["duplicates"]),
+        counter("banyan_searches_total", "Searches that ended, by outcome.", totals.outcomes, "outcome"),
+        gauge("banyan_running_searches", "Searches that have not ended.", len(running)),
+        gauge(
+            "banyan_in_flight_jobs",
+            "Assigned jobs without a result yet.",
+            sum(each.coordinator.jobs_in_flight for each in running),
+        ),
+        gauge(
+            "banyan_unobserved_samples",
+            "Assigned simulations that are not merged yet.",
+            sum(each.search.strategy.unobserved for each in running),
+        ),
+        histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations),
+        histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations),
+        counter("banyan_rounds_total", "Rounds, of one job of each lane.", rounds["rounds"]),
+        counter("banyan_round_seconds_total", "What rounds cost, by part.", parts, "part"),
+        gauge(
+            "banyan_tree_nodes",
+            "Nodes of all trees of the search.",
+            sum(each.tree_nodes for each in coordinators),
+        ),
+        gauge(
+            "banyan_tree_bytes",
+            "Bytes of the shared tree.",
+            sum(each.tree_bytes for each in coordinators),
+        ),
+        gauge(
+            "banyan_lane_tree_bytes",
+            "Bytes of the largest tree reported by a job.",
+            max((each.counters.lane_tree_bytes for each in coordinators), default=0),
+        ),
+        gauge(
+            "banyan_full_searches",
+            "Searches in which a tree has filled its memory.",
+            sum(each.counters.tree_full for each in coordinators),
+        ),
+        gauge(
+            "banyan_duplicate_expansions_ratio",
+            "Share of new nodes created by several lanes.",
+            {(): duplicates / created} if created else {},
+        ),
+    ]
 
 
 def _recent_metrics(
     executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
-) -> Iterator[Metric]:
+) -> list[Metric]:
     """Rates, and metrics of workers."""
     elapsed_s = sample.time_s - before.time_s
     growth = sample.numbers - before.numbers
-    for name in ("simulations", "playouts"):
-        rate = growth[name] / elapsed_s if elapsed_s > 0 else 0.0
-        yield gauge(f"banyan_{name}_per_second", f"Recent {name}/s.", rate)
+    per_s = {name: growth[name] / elapsed_s if elapsed_s > 0 else 0.0 for name in ("simulations", "playouts")}
     alive = {slot: float(number > 0) for slot, number in _by_slot(executors, lambda w: w.alive).items()}
-    yield gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot")
     # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
-    ratio = {
+    busy = {
         slot: min(1.0, (busy_s - before.busy_s.get(slot, 0.0)) / elapsed_s) if elapsed_s > 0 else 0.0
         for slot, busy_s in sample.busy_s.items()
     }
-    yield gauge("banyan_worker_busy_ratio", "Recent share of time in jobs.", ratio, "slot")
-    yield counter("banyan_worker_busy_seconds_total", "Time in jobs.", sample.busy_s, "slot")
-    yield counter("banyan_worker_restarts_total", "Workers replaced.", restarts, "slot")
+    return [
+        gauge("banyan_simulations_per_second", "Recent simulations/s.", per_s["simulations"]),
+        gauge("banyan_playouts_per_second", "Recent playouts/s.", per_s["playouts"]),
+        gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot"),
+        gauge("banyan_worker_busy_ratio", "Recent share of time in jobs.", busy, "slot"),
+        counter("banyan_worker_busy_seconds_total", "Time in jobs.", sample.busy_s, "slot"),
+        counter("banyan_worker_restarts_total", "Workers replaced.", restarts, "slot"),
+    ]
 
 
 def _build_info() -> Metric:

@@ -10,7 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from rich.bar import Bar
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from cluster.observe.progress import ON_SERVER, Sample, Sampler, Searched
 from cluster.runtime.session import Session
@@ -21,12 +27,6 @@ from games.game import FIRST, Board, Cell
 from search.request import SearchRequest
 from search.result import Answer, SearchResult
 from search.strategies import plan_search
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
-    from rich.table import Table
-    from rich.text import Text
 
 REDRAW_S = 0.125
 LINE_S = 1.0
@@ -75,8 +75,6 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._live_wanted:
-            from rich.live import Live
-
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         return self
@@ -130,9 +128,6 @@ def line_of(sample: Sample) -> str:
 
 def view(search: Searched, sample: Sample, console: Console) -> RenderableType:
     """The whole live view in the size of the terminal."""
-    from rich.console import Group
-    from rich.table import Table
-
     board = search.game.board(search.root_state)
     facts = Group(*_live_facts(search, sample))
     width = 2 * len(board.column_labels) + max(map(len, board.row_labels)) + 1
@@ -150,8 +145,6 @@ def heat_map(board: Board, shares: dict[tuple[int, int], float], *, colour: bool
 
     Without colour, cells show tenths of the largest share.
     """
-    from rich.text import Text
-
     text = Text(no_wrap=True)
     top = max(shares.values(), default=1.0)
     margin = max(map(len, board.row_labels))
@@ -178,32 +171,31 @@ def _append_cell(text: Text, cell: Cell, heat: float, colour: bool) -> None:
 
 
 def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
-    from rich.bar import Bar
-    from rich.table import Table
-    from rich.text import Text
-
     answer, figures = sample.answer, sample.figures
     request, shape = search.request, search.request.strategy
     if request.lanes is not None or not request.by_the_clock:
         # By the clock the server chooses them.
         shape += f", {counted(plan_search(request, search.game).lanes, 'lane')}"
+    rate = terminal.rate(figures.simulations_per_s)
+    merge = f"{1000 * figures.merge_s / figures.merges:.1f} ms each" if figures.merges else ""
+    done = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"
+    facts: list[tuple[str, str | Text]] = [
+        ("search", search.game.spec),
+        ("", f"{shape}, {sample.place}"),
+        ("simulations", f"{terminal.count(figures.simulations)}   {rate}"),
+        ("jobs", f"{done}   {figures.jobs_retried} retried"),
+        ("merge", f"{figures.results_waiting} waiting   {merge}"),
+        ("workers", _workers(sample)),
+        ("best move", Text(answer.best_move or "-", style="bold")),
+        ("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-"),
+        ("line", " ".join(answer.pv[:10]) or "-"),
+        *answer.facts_beyond(),
+    ]
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
-    grid.add_row("search", f"{search.game.spec}")
-    grid.add_row("", f"{shape}, {sample.place}")
-    rate = terminal.rate(figures.simulations_per_s)
-    grid.add_row("simulations", f"{terminal.count(figures.simulations)}   {rate}")
-    jobs = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"
-    grid.add_row("jobs", f"{jobs}   {figures.jobs_retried} retried")
-    merge = f"{1000 * figures.merge_s / figures.merges:.1f} ms each" if figures.merges else ""
-    grid.add_row("merge", f"{figures.results_waiting} waiting   {merge}")
-    grid.add_row("workers", _workers(sample))
-    grid.add_row("best move", Text(answer.best_move or "-", style="bold"))
-    grid.add_row("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-")
-    grid.add_row("line", " ".join(answer.pv[:10]) or "-")
-    for name, text in answer.facts_beyond():
-        grid.add_row(name, text)
+    for fact in facts:
+        grid.add_row(*fact)
     budget, used = Table.grid(padding=(0, 1, 0, 0)), figures.budget_used
     bar = Bar(size=1.0, begin=0.0, end=used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black")
     budget.add_row(bar, f"{100 * used:.0f} % {_budget_text(search.request)}")
@@ -221,8 +213,6 @@ def _budget_text(request: SearchRequest) -> str:
 
 def _workers(sample: Sample) -> Text:
     """Slot, state and busy share of each worker; only totals if there are many workers."""
-    from rich.text import Text
-
     workers = sample.figures.workers
     text = Text(no_wrap=True)
     if len(workers) > WORKERS_SHOWN:
@@ -244,8 +234,6 @@ def _workers(sample: Sample) -> Text:
 
 def children_table(answer: Answer, rows: int) -> Table:
     """A table of the most visited children of the root, at most ``rows``."""
-    from rich.table import Table
-
     total = max(1, sum(child.visits for child in answer.children))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("move")

@@ -48,17 +48,6 @@ EPISODES = "episodes.jsonl"
 
 
 @dataclass(frozen=True)
-class PlanRequest:
-    """Episodes from the seed of the search on; their moves depend on nothing else, with simulations."""
-
-    search: SearchRequest
-    """The search of each move; a `MoveSearch` leaves some of it to the problem."""
-    episodes: int = DEFAULT_EPISODES
-    steps: int | None = None
-    """The most moves of an episode; None: its own end."""
-
-
-@dataclass(frozen=True)
 class PlanContext:
     """The data that all episodes of a plan share."""
 
@@ -174,9 +163,11 @@ def _episode_of(entry: dict[str, Any]) -> Episode:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that was checked."""
+    """Episodes from the seed of the search on, checked; with simulations only seeds change their moves."""
 
-    request: PlanRequest
+    search: SearchRequest
+    """The search of each move, as it was asked for."""
+    episodes: int
     game: Game
     context: PlanContext
 
@@ -198,16 +189,15 @@ class Plan:
         Raises OSError, InvalidInput (field ``out``).
         """
         with Kept(out, "plan.json", self.identity, "plan") as kept:
-            yield Jobset(Episodes(self.context, self.request.episodes, kept))
+            yield Jobset(Episodes(self.context, self.episodes, kept))
 
     def result(self, jobset: Jobset[Episodes], executor: Executor) -> PlanResult:
         """The result of the episodes played so far, on this executor."""
-        search = self.request.search
-        simulations = search.simulations and counted(search.simulations, "simulation")
+        simulations = self.search.simulations and counted(self.search.simulations, "simulation")
         return PlanResult(
             problem=self.game.spec,
             episodes=tuple(jobset.units.in_order),
-            budget=simulations or f"{search.seconds:g} s",
+            budget=simulations or f"{self.search.seconds:g} s",
             state_handling=self.game.state_handling,
             clairvoyant=self.game.clairvoyant,
             examined=self.game.examined,
@@ -217,35 +207,44 @@ class Plan:
         )
 
 
-def make_plan(request: PlanRequest) -> Plan:
-    """Load the game and check everything. Raises InvalidInput (game, episodes, steps, seed, ...)."""
-    for field, value, most in (
-        ("episodes", request.episodes, MAX_EPISODES),
-        ("steps", request.steps, MAX_STEPS),
-    ):
+def make_plan(search: SearchRequest, episodes: int, steps: int | None = None) -> Plan:
+    """Load the game and check everything. Raises InvalidInput (game, episodes, steps, seed, ...).
+
+    ``search``: the search of each move; a `MoveSearch` leaves some of it to the problem. ``steps``: the most
+    moves of an episode; None: its own end.
+    """
+    asked = search
+    for field, value, most in (("episodes", episodes, MAX_EPISODES), ("steps", steps, MAX_STEPS)):
         if value is not None and not 1 <= value <= most:
             raise InvalidInput(field, value, f"a whole number from 1 to {most:,}")
-    search = request.search
-    if search.seed + request.episodes > MAX_SEED:
-        raise InvalidInput("seed", search.seed, f"a whole number from 0 to {MAX_SEED - request.episodes:,}")
+    if search.seed + episodes > MAX_SEED:
+        raise InvalidInput("seed", search.seed, f"a whole number from 0 to {MAX_SEED - episodes:,}")
     source = games.source_of_spec(search.game)
     game = games.load(search.game, source)
     if isinstance(search, MoveSearch):
         search = search.of_game(game)
     check_plannable(search, game)
     check_search(search, game)
-    return Plan(request, game, PlanContext(replace(search, game=game.spec), source, request.steps))
+    return Plan(asked, episodes, game, PlanContext(replace(search, game=game.spec), source, steps))
 
 
-def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path | None) -> int:
+def run_plan(
+    search: SearchRequest,
+    episodes: int,
+    steps: int | None,
+    place: Placement,
+    output: Output,
+    out: Path | None,
+) -> int:
     """Play the episodes and print their returns; the exit status.
 
-    Raises InvalidInput, UnitFailed, ConnectionError, OSError.
+    The first three arguments are those of `make_plan`. Raises InvalidInput, UnitFailed, ConnectionError,
+    OSError.
     """
     with launch(output) as started:
-        made = make_plan(request)
+        made = make_plan(search, episodes, steps)
         jobset = started.stack.enter_context(made.opened(out))
-        place = replace(place, executor=_executor_for(place.executor, place.address, request.episodes))
+        place = replace(place, executor=_executor_for(place.executor, place.address, episodes))
         progress = started.units_progress(in_short)
         make_worker: Callable[[], PlanWorker] = PlanWorker
         if place.executor == "inline":
@@ -312,8 +311,7 @@ def plan(
         simulations = DEFAULT_SIMULATIONS
     budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(plan, options)
-    request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
-    made = foreign(make_plan, request)
+    made = foreign(make_plan, request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
     of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
     place = Placement(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:

@@ -21,11 +21,8 @@ OF_CEILING_AT_MOST = 1.05
 def machine() -> str:
     """Processor, cores and memory, in one line."""
     cores = num_cores()
-    parts = [f"{_processor()}, {cores} core{'s' if cores != 1 else ''}"]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    if memory:
-        parts.append(f"{memory / GIB:.0f} GiB")
-    return ", ".join(parts)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{_processor()}, {cores} core{'s' if cores != 1 else ''}, {memory / GIB:.0f} GiB"
 
 
 def provenance() -> str:

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from cluster.system import terminal as words
 from cluster.system.files import replace_text, replacing
+from cluster.system.terminal import rate as rate
 
 Cell = str | Text
 Tone = Literal["", "good", "bad", "strong", "dim"]
@@ -101,11 +102,6 @@ def percent(
         return ""
     ends = interval and [None if end is None else 100 * end for end in interval]
     return number(100 * share, f"{'+' * signed}.{decimals}f", ends, unit=" %")
-
-
-def rate(per_s: float) -> str:
-    """Events a second."""
-    return words.rate(per_s)
 
 
 def duration(seconds: float) -> str:

@@ -207,16 +207,24 @@ class ClusterWatch:
             self._now = self._summary(sessions)
             if not self.feed.followed:
                 self.feed.skip()
-                return
-            if whole:
+            elif whole:
                 self.feed.publish(CLUSTER, self._whole())
-                return
-            tick: dict[str, Any] = {"time": self._time_s, "ready": seen.ready, "point": point, "marks": marks}
-            tick |= {"now": self._now, "strips": strips, "changed": [dict(row.view) for row in changed]}
-            for name, field in (("rates", "simulations_per_s"), ("busy", "busy")):
-                tick[name] = [row.view[field] for row in self._rows]
-            new = {each: title for each, (title, _) in self._titles.items() if each not in titles}
-            self.feed.publish(TICK, tick | {"searches": new})
+            else:
+                tick = {
+                    "time": self._time_s,
+                    "ready": seen.ready,
+                    "point": point,
+                    "marks": marks,
+                    "now": self._now,
+                    "strips": strips,
+                    "rates": [row.view["simulations_per_s"] for row in self._rows],
+                    "busy": [row.view["busy"] for row in self._rows],
+                    "changed": [dict(row.view) for row in changed],
+                    "searches": {
+                        each: title for each, (title, _) in self._titles.items() if each not in titles
+                    },
+                }
+                self.feed.publish(TICK, tick)
 
     def whole(self) -> tuple[dict[str, Any], int]:
         """The object `Cluster`, and the id of the last event that it contains."""
@@ -302,8 +310,15 @@ class ClusterWatch:
                 if change.after is WorkerState.LOST:
                     lost.add(change.worker)
                 if (what := _mark(change)) is not None:
-                    mark = {"time": time_s, "worker": change.worker, "machine": change.machine}
-                    made.append(mark | {"change": what, "reason": change.reason})
+                    made.append(
+                        {
+                            "time": time_s,
+                            "worker": change.worker,
+                            "machine": change.machine,
+                            "change": what,
+                            "reason": change.reason,
+                        }
+                    )
             self._noted[log] = new[-1].number if new else number
         self._noted = {log: self._noted[log] for log in present}
         made.sort(key=lambda mark: float(mark["time"]))

@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from typing import Any
 
 from cluster.service.errors import Problem
-from cluster.service.limits import LOOK_S, Turns
+from cluster.service.turns import LOOK_S, Turns
 from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
 

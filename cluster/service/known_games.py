@@ -23,8 +23,8 @@ from cluster.play import described_built_in
 from cluster.service import positions
 from cluster.service.errors import Problem
 from cluster.service.foreign import Foreign
-from cluster.service.limits import Turns
 from cluster.service.request_models import SHORTEST_S, MoveBody, PositionBody
+from cluster.service.turns import Turns
 from games import catalogue
 from games import user_games as own
 from games.errors import InvalidInput

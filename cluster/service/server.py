@@ -12,19 +12,21 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from cluster.runtime.tasks import Executor
 from cluster.service.allocator import give_memory_back
 from cluster.service.api.app import create_app
 from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
-from cluster.service.api.tokens import Tokens, check_host
-from cluster.service.known_games import AllowedGames, KnownGames
+from cluster.service.api.middleware import read_root_path
+from cluster.service.api.tokens import check_host, read_tokens
+from cluster.service.known_games import AllowedGames, KnownGames, allow_games
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool
 from cluster.service.pool_queue import PoolQueue
@@ -47,18 +49,18 @@ LEAVE_S = 1
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a server: addresses, data folder, access, limits."""
+    """The settings of a server: addresses, data folder, access, limits, as the options of `banyan serve`."""
 
     data: Path
-    host: str = "127.0.0.1"
-    port: int = 8000
-    tokens: Tokens = field(default_factory=Tokens)
-    origins: Sequence[str] = ()
-    root_path: str = ""
-    limits: Limits = field(default_factory=Limits)
-    checkpoint_every_s: float = 10.0
-    allowed: AllowedGames = field(default_factory=AllowedGames)
-    allow_speedup: bool = False
+    host: str
+    port: int
+    token_file: Path | None
+    cors_origin: Sequence[str] | None
+    root_path: str
+    allow_games: Sequence[str] | None
+    allow_speedup: bool
+    checkpoint_every: float
+    limits: Limits
 
 
 def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], nice: int | None = None) -> int:
@@ -68,14 +70,25 @@ def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], ni
 
     Forks: the server is a child of this process. Raises InvalidInput (such as ``host``, ``port``, ``data``).
     """
-    check_host(settings.host, settings.tokens)
+    tokens = read_tokens(settings.token_file)
+    allowed = allow_games(settings.allow_games or ())
+    make_app = partial(
+        create_app,
+        tokens=tokens,
+        origins=settings.cors_origin or (),
+        root_path=read_root_path(settings.root_path),
+        allow_speedup=settings.allow_speedup,
+    )
+    check_host(settings.host, tokens)
     _log_lines()
     with _listen(settings.host, settings.port) as listener:
-        return Supervisor(partial(_serve, settings, make_executor, listener, nice)).run()
+        return Supervisor(partial(_serve, settings, make_app, allowed, make_executor, listener, nice)).run()
 
 
 def _serve(
     settings: Settings,
+    make_app: Callable[[Searches], FastAPI],
+    allowed: AllowedGames,
     make_executor: Callable[[PoolQueue], Executor],
     listener: socket.socket,
     nice: int | None,
@@ -94,18 +107,12 @@ def _serve(
         stack.callback(store.close)
         pool = Pool(make_executor)
         stack.callback(pool.close)
-        games = KnownGames(settings.allowed, of_workers(nice))
+        games = KnownGames(allowed, of_workers(nice))
         stack.callback(games.close)
-        searches = Searches(store, pool, limits, settings.checkpoint_every_s, games=games)
+        searches = Searches(store, pool, limits, settings.checkpoint_every, games=games)
         searches.figures.restarts = restarts
         searches.metrics.watch_executor(pool.executor)
-        app = create_app(
-            searches,
-            settings.tokens,
-            settings.origins,
-            root_path=settings.root_path,
-            allow_speedup=settings.allow_speedup,
-        )
+        app = make_app(searches)
         pool.start()
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()

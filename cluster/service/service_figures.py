@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from functools import cache
 
 from cluster.observe.metrics import Metric, counter, gauge, histogram
@@ -105,29 +104,47 @@ class ServiceFigures:
         mean_s = total_s / count if count else 5.0
         return max(1, min(60, round(mean_s / max(1, running))))
 
-    def families(self, pool: Pool, queued: int, running: int) -> Iterator[Metric]:
+    def families(self, pool: Pool, queued: int, running: int) -> list[Metric]:
         """All metric families with their present values; cluster/observe/METRICS.md describes them."""
-        open_now = {"queued": queued, "running": running}
-        with self.lock:
-            yield gauge("banyan_open_searches", "Searches that are not over.", open_now, "state")
-            yield counter(
-                "banyan_accepted_searches_total", "Searches accepted.", self.accepted_searches, *GAME
-            )
-            text = "Searches that are over, by final state."
-            yield counter("banyan_finished_searches_total", text, self.ended_searches, *GAME, "state")
-            yield counter("banyan_game_simulations_total", "Simulations merged.", self.simulations, *GAME)
-            yield counter("banyan_game_playouts_total", "Playouts of searches.", self.playouts, *GAME)
-            durations = self.search_durations
-            yield histogram("banyan_search_duration_seconds", "Duration of searches.", durations, "game")
-            yield counter("banyan_refused_requests_total", "Refused requests.", self.refusals, "reason")
-            labels = ("method", "route", "status")
-            yield counter("banyan_http_requests_total", "Answered HTTP requests.", self.requests, *labels)
-            name, text = "banyan_http_request_duration_seconds", "Time until the answer begins."
-            yield histogram(name, text, self.request_durations, "route")
-            yield gauge("banyan_event_streams", "Open event streams.", self.streams.total())
-        yield gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", len(pool.queue))
-        yield gauge("banyan_ready_pools", "1 while there is a worker.", float(pool.ready))
+        by_request = ("method", "route", "status")
         given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.executor.workers)
-        yield gauge("banyan_given_back_workers", "Workers ended because they were idle.", given_back)
-        yield counter("banyan_pool_restarts_total", "Restarts of the executor.", pool.renewals)
-        yield counter("banyan_server_restarts_total", "Restarts of the server after a crash.", self.restarts)
+        with self.lock:
+            return [
+                gauge(
+                    "banyan_open_searches",
+                    "Searches that are not over.",
+                    {"queued": queued, "running": running},
+                    "state",
+                ),
+                counter(
+                    "banyan_accepted_searches_total", "Searches accepted.", self.accepted_searches, *GAME
+                ),
+                counter(
+                    "banyan_finished_searches_total",
+                    "Searches that are over, by final state.",
+                    self.ended_searches,
+                    *GAME,
+                    "state",
+                ),
+                counter("banyan_game_simulations_total", "Simulations merged.", self.simulations, *GAME),
+                counter("banyan_game_playouts_total", "Playouts of searches.", self.playouts, *GAME),
+                histogram(
+                    "banyan_search_duration_seconds", "Duration of searches.", self.search_durations, "game"
+                ),
+                counter("banyan_refused_requests_total", "Refused requests.", self.refusals, "reason"),
+                counter("banyan_http_requests_total", "Answered HTTP requests.", self.requests, *by_request),
+                histogram(
+                    "banyan_http_request_duration_seconds",
+                    "Time until the answer begins.",
+                    self.request_durations,
+                    "route",
+                ),
+                gauge("banyan_event_streams", "Open event streams.", self.streams.total()),
+                gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", len(pool.queue)),
+                gauge("banyan_ready_pools", "1 while there is a worker.", float(pool.ready)),
+                gauge("banyan_given_back_workers", "Workers ended because they were idle.", given_back),
+                counter("banyan_pool_restarts_total", "Restarts of the executor.", pool.renewals),
+                counter(
+                    "banyan_server_restarts_total", "Restarts of the server after a crash.", self.restarts
+                ),
+            ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
 
 from games.compile.watch import notes
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.status import Status
 
 REDRAW_S = 0.25
 DRAWING_SHARE = 0.03
@@ -57,8 +57,6 @@ class StatusLine:
         found = notes()
         said = "; ".join([text(now), *found[:1]])
         if self._status is not None:
-            from rich.markup import escape
-
             self._status.update(escape(said))
             self._due_s = now + max(REDRAW_S, (elapsed_s() - now) / DRAWING_SHARE)
         elif (done, found) != self._shown:

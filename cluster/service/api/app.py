@@ -44,7 +44,30 @@ def create_app(
 ) -> FastAPI:
     """The application; ``origins``: origins of other web pages that may use the API; ``root_path``: a prefix
     that paths may have; ``allow_speedup``: whether clients may measure the speedup of the workers."""
-    tokens = tokens or Tokens()
+    app = routes()
+    app.state.searches = searches
+    app.state.speedups = Speedups(searches, allowed=allow_speedup)
+    app.add_middleware(
+        Guard,
+        tokens=tokens or Tokens(),
+        origins=origins,
+        limits=searches.limits,
+        figures=searches.figures,
+        root_path=root_path,
+    )
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+            expose_headers=["Location", "Retry-After", "Idempotent-Replayed"],
+        )
+    return app
+
+
+def routes() -> FastAPI:
+    """The application without searches: its routes, its answers to errors, and its OpenAPI document."""
     app = FastAPI(
         title="Banyan",
         version=version_of("banyan-mcts"),
@@ -60,8 +83,6 @@ def create_app(
         redoc_url=None,
         responses=errors.problems(*ANYWHERE),
     )
-    app.state.searches = searches
-    app.state.speedups = Speedups(searches, allowed=allow_speedup)
     errors.install(app)
     _describe(app)
     asks = [Depends(HTTPBearer(auto_error=False, description="One of the server's tokens, if it has any."))]
@@ -72,18 +93,6 @@ def create_app(
     for router in (api, operation_routes.router, page_routes.router):
         app.include_router(router)
     app.mount(page_routes.PREFIX, page_routes.PageFiles(directory=page_routes.FOLDER))
-    limits, figures = searches.limits, searches.figures
-    app.add_middleware(
-        Guard, tokens=tokens, origins=origins, limits=limits, figures=figures, root_path=root_path
-    )
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
-            expose_headers=["Location", "Retry-After", "Idempotent-Replayed"],
-        )
     return app
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from cluster.service.api.connections import UNREAD_BYTES, address_of
+from cluster.service.api.search_routes import of_app
 from cluster.service.errors import Problem, problems
 from cluster.service.reports import ALLOW, Measurement, Report, Speedups, Unusable
 from cluster.service.request_models import SpeedupBody
@@ -27,13 +28,7 @@ class SpeedupsView(BaseModel):
     last: Measurement | None = Field(description="The measurement that runs, or that ran last.")
 
 
-async def _of_app(request: Request) -> Speedups:
-    """The measurements of the application that answers."""
-    speedups: Speedups = request.app.state.speedups
-    return speedups
-
-
-Measurements = Annotated[Speedups, Depends(_of_app)]
+Measurements = Annotated[Speedups, of_app("speedups")]
 router = APIRouter(tags=["reports"])
 
 

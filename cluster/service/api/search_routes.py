@@ -67,13 +67,16 @@ LastEventId = Annotated[
 router = APIRouter(prefix="/searches", tags=["searches"])
 
 
-async def _of_app(request: Request) -> Searches:
-    """The searches of the application that answers."""
-    searches: Searches = request.app.state.searches
-    return searches
+def of_app(name: str) -> Any:
+    """A parameter of a route: what the application that answers has under this name."""
+
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(found)
 
 
-Service = Annotated[Searches, Depends(_of_app)]
+Service = Annotated[Searches, of_app("searches")]
 
 
 @router.post(
