@@ -150,16 +150,13 @@ def priority(state: State, move: Int) -> float:
     return float(left - 2 * end)
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, priority=priority)
-
-
 class JobShop(Game):
     """Job-shop scheduling with a given instance; all instances share one set of compiled rules."""
 
     name = "jobshop"
     num_players = 1
     rewards = True
-    rules = RULES
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, priority=priority)
     player_names = ("the scheduler",)
     opening_plies = 0
 

@@ -27,7 +27,6 @@ from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
 from games.thud.rules import PROPOSALS, is_over
 
-RULES = Rules.of(vars(rules), evaluate=rules.returns)
 PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
@@ -70,7 +69,7 @@ class Thud(Game):
 
     name = "thud"
     player_names = ("dwarfs", "trolls")
-    rules = RULES
+    rules = Rules.of(vars(rules), evaluate=rules.returns)
     max_moves = layout.MAX_DWARFS * PROPOSALS
     nominal_simulations_per_s = 75_000.0
     exploration = 0.35

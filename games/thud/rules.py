@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit, source_of
-from games.rng import Stream, below, next_uint64
+from games.rng import LOW_32, S32, Stream, below, next_uint64
 from games.rules import FIRST, Moves
 from games.thud.board import (
     AGREEMENT,
@@ -58,8 +58,6 @@ from games.thud.board import (
 )
 
 FULL_SCORE = 32.0
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
 
 PROPOSALS = 46
 """Proposed target cells of a dwarf: 14 in its row, 14 in its column, 9 in each of its diagonals."""
@@ -192,8 +190,8 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
     count = np.uint64(state[DWARFS])
     while True:
         bits = next_uint64(stream)
-        source = state[DWARF + np.int64(((bits >> _S32) * count) >> _S32)]
-        slot = ((bits & _LOW_32) * np.uint64(PROPOSALS)) >> _S32
+        source = state[DWARF + np.int64(((bits >> S32) * count) >> S32)]
+        slot = ((bits & LOW_32) * np.uint64(PROPOSALS)) >> S32
         kind = np.int64(_KIND[slot])
         place = np.int64(_PLACES[4 * (np.int64(source) & 255) + (kind & 3)])
         own = (place >> 8) & 15
@@ -226,8 +224,8 @@ def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
     num_slots = np.uint64((8 + count) * num_variants)
     while True:
         bits = next_uint64(stream)
-        source = state[TROLL + np.int64(((bits >> _S32) * np.uint64(count)) >> _S32)]
-        number = np.int64(((bits & _LOW_32) * num_slots) >> _S32)
+        source = state[TROLL + np.int64(((bits >> S32) * np.uint64(count)) >> S32)]
+        number = np.int64(((bits & LOW_32) * num_slots) >> S32)
         slot, variant = number, np.int64(1)
         if num_variants > 1:
             slot = number // num_variants
