@@ -53,8 +53,7 @@ from games.thud.board import (
     line_of,
     near,
     shift,
-    take_dwarf,
-    take_troll,
+    take,
 )
 
 FULL_SCORE = 32.0
@@ -82,20 +81,11 @@ _PLACES = _places()
 
 
 @njit
-def dwarfs_behind(state: State, cell: int, step: int) -> int:
-    """Length of the unbroken line of dwarfs that ends, in direction ``step``, at the dwarf on ``cell``."""
+def alike_behind(state: State, cell: int, step: int) -> int:
+    """Length of the unbroken line of pieces of one kind that ends, in direction ``step``, on ``cell``."""
+    is_troll = state[BOARD + cell] >= FIRST_TROLL
     count = 0
-    while EMPTY < state[BOARD + cell] < FIRST_TROLL:
-        count += 1
-        cell -= step
-    return count
-
-
-@njit
-def trolls_behind(state: State, cell: int, step: int) -> int:
-    """Length of the unbroken line of trolls that ends, in direction ``step``, at the troll on ``cell``."""
-    count = 0
-    while state[BOARD + cell] >= FIRST_TROLL:
+    while state[BOARD + cell] > EMPTY and (state[BOARD + cell] >= FIRST_TROLL) == is_troll:
         count += 1
         cell -= step
     return count
@@ -125,7 +115,7 @@ def _list_dwarf(state: State, source: int, moves: Moves, count: int) -> int:
             count += 1
             target += step
             distance += 1
-        if state[BOARD + target] >= FIRST_TROLL and dwarfs_behind(state, source, step) >= distance:
+        if state[BOARD + target] >= FIRST_TROLL and alike_behind(state, source, step) >= distance:
             moves[count] = encode(source, target, direction & 3, 0)
             count += 1
     return count
@@ -135,7 +125,7 @@ def _list_dwarf(state: State, source: int, moves: Moves, count: int) -> int:
 def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
     for direction in range(8):
         step = AROUND[direction]
-        longest = trolls_behind(state, source, step)
+        longest = alike_behind(state, source, step)
         target = source + step
         distance = 1
         while distance <= longest and state[BOARD + target] == EMPTY:
@@ -207,7 +197,7 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
             target = source + STEPS[kind] * (bit - own)
             if state[BOARD + (target & 511)] >= FIRST_TROLL:
                 step = STEPS[kind] if bit > own else -STEPS[kind]
-                if dwarfs_behind(state, source, step) >= abs(bit - own):
+                if alike_behind(state, source, step) >= abs(bit - own):
                     return source, target
 
 
@@ -249,7 +239,7 @@ def shoved_to(state: State, source: int, last: int) -> int:
     if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
         return source
     step = (source - last) // distance
-    if trolls_behind(state, source, step) <= distance:
+    if alike_behind(state, source, step) <= distance:
         return source
     target = source
     for _ in range(distance + 1):
@@ -313,7 +303,7 @@ def _hurls(state: State, moves: Moves) -> int:
             piece = state[BOARD + (source & 511)]
             # A dwarf is thrown at most as far as the line of dwarfs behind it is long.
             if EMPTY < piece < FIRST_TROLL and (
-                distance == 1 or dwarfs_behind(state, source, -step) >= distance
+                distance == 1 or alike_behind(state, source, -step) >= distance
             ):
                 moves[count] = encode(source, target, direction & 3, 0)
                 count += 1
@@ -391,7 +381,7 @@ def _move(state: State, source: int, target: int, variant: int) -> None:
     taken = 0
     if mover == FIRST:
         if state[BOARD + (target & 255)] != EMPTY:
-            take_troll(state, target)
+            take(state, target)
             taken = 1
         shift(state, source, target)
     else:
@@ -418,7 +408,7 @@ def _take_dwarfs(state: State, cell: int, variant: int) -> int:
         if rule != ONE_OR_NONE or variant == 1 + direction:
             piece = state[BOARD + (beside & 511)]
             if EMPTY < piece < FIRST_TROLL:
-                take_dwarf(state, beside)
+                take(state, beside)
                 taken += 1
     return taken
 
