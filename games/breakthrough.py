@@ -225,7 +225,6 @@ class Breakthrough(GridGame):
         raise InvalidInput("moves", text, f"a move of a piece of {mover}, {shown}")
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = parse_grid(text, self.rows, self.columns, self.signs)
         state = self.state_of(owners, mover)
         if max(int(state[player]).bit_count() for player in (FIRST, SECOND)) > self._home * self.columns:

@@ -263,7 +263,6 @@ class Hex(GridGame):
         return f"an empty cell from a1 to {corner}{', or swap' * (SWAP_MOVE in moves)}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = parse_grid(text, self.size, self.size, self.signs)
         more = num_more(owners)
         # A swap leaves white one stone ahead of what its plies alone would give.

@@ -261,7 +261,6 @@ class Pig(Game):
         return f"{text} rolling" if rolling else text
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         found = _POSITION.fullmatch(text)
         if found is None:
             raise InvalidInput("position", text, _FORM)

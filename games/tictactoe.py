@@ -161,7 +161,6 @@ class TicTacToe(GridGame):
         return re.sub("[1-9]", lambda empty: "." * int(empty[0]), super().format_position(state))
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         if _POSITION.fullmatch(text) is None:
             raise InvalidInput(
                 "position", text, "rows of x, o and . from the top and the player to move: x../.o./... x"

@@ -150,7 +150,6 @@ class Battleship(Game):
         return self.format_position(seen)
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         return Reader(text, self.initial_state(), self.ships, self._placements).read()
 
     def outcome_text(self, state: State) -> str:

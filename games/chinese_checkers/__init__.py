@@ -100,7 +100,6 @@ class ChineseCheckers(Game):
         return f"{text} {','.join(map(_name, visited))}" if visited else text
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         words = text.split(" ")
         owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]

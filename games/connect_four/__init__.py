@@ -65,7 +65,6 @@ class ConnectFour(GridGame):
         return f"a column that is not full: {', '.join(moves)}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = self.read_alternating(text)
         tops = [self._top(owners, column) for column in range(self.columns)]
         for row, column in np.ndindex(self.rows, self.columns):

@@ -73,7 +73,6 @@ class Gomoku(GridGame):
         return f"an empty cell from a1 to {format_cell(self.size - 1, self.size - 1)}{near}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = self.read_alternating(text)
         state = self.state_of(owners, mover)
         if state[rules.OVER] and not self.can_be_last(owners, cells_with(owners, 1 - mover)):

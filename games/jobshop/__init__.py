@@ -214,7 +214,6 @@ class JobShop(Game):
         return ".".join(str(job + 1) for job in self._history(state)) or START
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         state = self.initial_state()
         for word in text.split(".") if text != START else ():
             legal = self.legal_moves(state)

@@ -100,7 +100,6 @@ class SameGame(Game):
         return f"{'/'.join(rows)} {_points(state)}"
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         rows, _, points = text.partition(" ")
         lines = [with_dots(line, LETTERS) for line in rows.split("/")]
         if (

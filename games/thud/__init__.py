@@ -160,7 +160,6 @@ class Thud(Game):
         return f"{'/'.join(map(with_numbers, rows))} {PIECES[int(state[layout.MOVER])]} {counts}"
 
     def parse_position(self, position: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         words = position.split(" ")
         counts = words[2:]
         if words[1:2] not in (["d"], ["T"]) or len(counts) not in (0, 3) or not all(map(_is_count, counts)):

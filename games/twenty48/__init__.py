@@ -102,7 +102,6 @@ class Twenty48(Game):
         return f"{rows} {int(state[rules.SCORE])}{due}"
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         board, _, rest = text.partition(" ")
         score, space, due = rest.partition(" ")
         rows = [row.split(",") for row in board.split("/")]
