@@ -29,7 +29,7 @@ from games.errors import InvalidInput
 from games.game import FIRST, GAME_OVER, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import Int, njit
-from games.rng import Stream, next_uint64
+from games.rng import S32, Stream, next_uint64
 from games.spec import accepting
 
 MIN_SIDE = 4
@@ -46,7 +46,6 @@ NOBODY = np.uint64(0)
 
 State = npt.NDArray[np.uint64]
 
-_S32 = np.uint64(32)
 _MOVE = re.compile(r"([a-z][0-9]{1,2})[-x]?([a-z][0-9]{1,2})")
 
 
@@ -160,7 +159,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 def _draw(left: np.uint64, ahead: np.uint64, right: np.uint64, stream: Stream) -> tuple[np.uint64, int]:
     """A random one of the cells of three masks, and the number of its mask; a cell may be in several."""
     num_left, num_ahead = count(left), count(ahead)
-    rank = ((next_uint64(stream) >> _S32) * (num_left + num_ahead + count(right))) >> _S32
+    rank = ((next_uint64(stream) >> S32) * (num_left + num_ahead + count(right))) >> S32
     mask, direction = left, 0
     if rank >= num_left:
         rank -= num_left
@@ -171,15 +170,12 @@ def _draw(left: np.uint64, ahead: np.uint64, right: np.uint64, stream: Stream) -
     return bit_of_rank(mask, rank), direction
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
-
-
 class Breakthrough(GridGame):
     """Breakthrough on a board of a given size; all sizes share one set of compiled rules."""
 
     name = "breakthrough"
     player_names = ("white", "black")
-    rules = RULES
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
     signs = "wb"
     # From matches of 200 games with 1,000 simulations a move: 0.1, 0.2, 0.7 and 1 score 29, 42, 43 and 36 %
     # against 0.35.
@@ -203,11 +199,11 @@ class Breakthrough(GridGame):
         self.nominal_simulations_per_s = 5e5 * 64 / (rows * columns)
         self.places = np.arange(rows * columns).reshape(rows, columns)
 
-    def initial_state(self) -> State:
-        """Rows of pieces at both edges, ``uint64[LENGTH]``."""
+    def start(self) -> Owners:
+        """Rows of pieces at both edges."""
         home, between = self._home, self.rows - 2 * self._home
         owners: list[int | None] = [SECOND] * home + [None] * between + [FIRST] * home
-        return self.state_of([[owner] * self.columns for owner in owners], FIRST)
+        return [[owner] * self.columns for owner in owners]
 
     def format_move(self, state: State, move: int) -> str:
         """The cells of start and end, such as ``a2a3``."""
@@ -229,7 +225,6 @@ class Breakthrough(GridGame):
         raise InvalidInput("moves", text, f"a move of a piece of {mover}, {shown}")
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = parse_grid(text, self.rows, self.columns, self.signs)
         state = self.state_of(owners, mover)
         if max(int(state[player]).bit_count() for player in (FIRST, SECOND)) > self._home * self.columns:

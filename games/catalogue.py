@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pkgutil import resolve_name
 from weakref import WeakValueDictionary
 
 from games import openspiel
 from games import user_games as own
-from games.battleship import Battleship
-from games.breakthrough import Breakthrough
-from games.chinese_checkers import ChineseCheckers
-from games.connect_four import ConnectFour
 from games.contract.trial import try_out
 from games.errors import InvalidInput, did_you_mean
-from games.explicit_tree import ExplicitTree
 from games.game import Game
-from games.gomoku import Gomoku
-from games.grundy import Grundy
 from games.gym.environment import refuse_reaching_out
 from games.gym.game import game_from_spec
 from games.gym.generators import SHARED, Use
-from games.hex import Hex
-from games.jobshop import JobShop
 from games.jobshop.instances import is_file
-from games.morris import Morris
-from games.othello import Othello
-from games.pig import Pig
-from games.samegame import SameGame
 from games.spec import DATA_OF, GYM, OPENSPIEL, Spec, file_of, parse_game_spec
-from games.thud import Thud
-from games.tictactoe import TicTacToe
-from games.twenty48 import Twenty48
 
-_BUILT_IN: dict[str, type[Game]] = {
-    kind.name: kind
-    for kind in (
-        Battleship,
-        Breakthrough,
-        ChineseCheckers,
-        ConnectFour,
-        ExplicitTree,
-        Gomoku,
-        Grundy,
-        Hex,
-        JobShop,
-        Morris,
-        Othello,
-        Pig,
-        SameGame,
-        Thud,
-        TicTacToe,
-        Twenty48,
-    )
+_BUILT_IN = {
+    "2048": "games.twenty48:Twenty48",
+    "battleship": "games.battleship:Battleship",
+    "breakthrough": "games.breakthrough:Breakthrough",
+    "chinese_checkers": "games.chinese_checkers:ChineseCheckers",
+    "connect_four": "games.connect_four:ConnectFour",
+    "explicit": "games.explicit_tree:ExplicitTree",
+    "gomoku": "games.gomoku:Gomoku",
+    "grundy": "games.grundy:Grundy",
+    "hex": "games.hex:Hex",
+    "jobshop": "games.jobshop:JobShop",
+    "morris": "games.morris:Morris",
+    "othello": "games.othello:Othello",
+    "pig": "games.pig:Pig",
+    "samegame": "games.samegame:SameGame",
+    "thud": "games.thud:Thud",
+    "tictactoe": "games.tictactoe:TicTacToe",
 }
+"""The module and the class of each game. A module is imported when its game is first loaded: some make tables
+of moves, for a tenth of a second and more."""
 
 _by_whole_spec: WeakValueDictionary[tuple[str, str | None, bool], Game] = WeakValueDictionary()
 """The games of `_load` by their whole specs, with every option."""
@@ -103,11 +87,16 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
         _refuse_files(text, spec)
     if _names_data(spec):
         # The file may change, so what is kept is the game of its data.
-        text = _BUILT_IN[spec.name].from_spec(spec).spec
+        text = _kind(spec.name).from_spec(spec).spec
     path = file_of(spec)
     if path is None:
         return _load(text, None, tried)
     return _load(text, own.read_source(path) if source is None else source, tried)
+
+
+def _kind(name: str) -> type[Game]:
+    kind: type[Game] = resolve_name(_BUILT_IN[name])
+    return kind
 
 
 def _refuse_files(text: str, spec: Spec) -> None:
@@ -150,8 +139,8 @@ def _made(text: str, source: str | None, tried: bool) -> Game:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:
         return openspiel.game_from_spec(spec)
-    if kind := _BUILT_IN.get(spec.name):
-        return kind.from_spec(spec)
+    if spec.name in _BUILT_IN:
+        return _kind(spec.name).from_spec(spec)
     if point := own.installed().get(spec.name):
         return own.game_from_package(point, spec)
     accepted = (

@@ -153,7 +153,6 @@ class ExplicitTree(Game):
         return ".".join(str(branch + 1) for _, branch in self._path(state)) or ROOT
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         state = self.initial_state()
         if text == ROOT:
             return state

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,18 @@ class GridGame(Game):
     @abstractmethod
     def state_of(self, owners: Owners, mover: int) -> State:
         """The state with these pieces, ``mover`` to move."""
+
+    def start(self) -> Owners:
+        """The pieces at the start, by default none; the first player moves."""
+        return [[None] * self.columns for _ in range(self.rows)]
+
+    @cached_property
+    def _start(self) -> State:
+        return self.state_of(self.start(), FIRST)
+
+    def initial_state(self) -> State:
+        """The state with the pieces of `start`."""
+        return self._start.copy()
 
     def owners(self, states: State) -> npt.NDArray[np.int8]:
         """int8[B, rows, columns]: see `Game.owners`. Computed for all states at once."""

@@ -48,7 +48,7 @@ from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, alternating, cells_with, num_more, parse_grid
 from games.jit import Int, njit, source_of
-from games.rng import Stream, below, mix
+from games.rng import LOW_32, S32, Stream, below, mix
 from games.spec import accepting
 
 SWAP_MOVE = "swap"
@@ -63,9 +63,6 @@ REACHED = STONES + 2 * PLAYER
 CELLS = REACHED + 2 * PLAYER
 
 State = npt.NDArray[np.int32]
-
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
 
 
 @njit
@@ -137,11 +134,11 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     while True:
         counter += increment
         bits = mix(counter)
-        if add_stone(state, player, _draw(state, bits >> _S32, left)):
+        if add_stone(state, player, _draw(state, bits >> S32, left)):
             state[RESULT] = 1 - 2 * player
             stream[0] = counter
             return int(plies + 1 - start)
-        if add_stone(state, 1 - player, _draw(state, bits & _LOW_32, left - 1)):
+        if add_stone(state, 1 - player, _draw(state, bits & LOW_32, left - 1)):
             state[RESULT] = 2 * player - 1
             stream[0] = counter
             return int(plies + 2 - start)
@@ -152,7 +149,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 @njit
 def _draw(state: State, fraction: np.uint64, left: Int) -> Int:
     """One of the first ``left`` listed cells, chosen by 32 random bits; the last of them takes its place."""
-    place = np.int64((fraction * np.uint64(left)) >> _S32)
+    place = np.int64((fraction * np.uint64(left)) >> S32)
     cell = state[CELLS + place]
     state[CELLS + place] = state[CELLS + left - 1]
     return cell  # type: ignore[no-any-return]
@@ -234,15 +231,12 @@ def _spread(state: State, own: Int, line: Int) -> None:
                 low, high = min(low, max(each - 1, 0)), max(high, min(each + 1, end))
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
-
-
 class Hex(GridGame):
     """Hex with given options; all sizes and options share one set of compiled rules."""
 
     name = "hex"
     player_names = ("black", "white")
-    rules = RULES
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
     signs = "bw"
     top_first = slanted = True
     # From matches: with 1,000 simulations a move (200 games) 0.1, 0.2, 0.7 and 1 score 69, 63, 24 and 17 %
@@ -258,11 +252,6 @@ class Hex(GridGame):
         self.max_moves = size * size
         self.max_plies = size * size + (swap == "yes")
         self.nominal_simulations_per_s = 6e5 * 121 / size**2
-        self._start = self.state_of([[None] * size for _ in range(size)], FIRST)
-
-    def initial_state(self) -> State:
-        """An empty board, ``int32[CELLS + 2 * size**2]``."""
-        return self._start.copy()
 
     def format_move(self, state: State, move: int) -> str:
         """The cell, such as ``f6``, or ``swap``."""
@@ -274,7 +263,6 @@ class Hex(GridGame):
         return f"an empty cell from a1 to {corner}{', or swap' * (SWAP_MOVE in moves)}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = parse_grid(text, self.size, self.size, self.signs)
         more = num_more(owners)
         # A swap leaves white one stone ahead of what its plies alone would give.

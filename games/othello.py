@@ -28,7 +28,7 @@ from games.board import format_cell
 from games.game import FIRST, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import njit, source_of
-from games.rng import Stream, next_uint64
+from games.rng import S32, Stream, next_uint64
 from games.spec import accepting
 
 MOVER, LEGAL, STATUS, BOARD = 2, 3, 4, 5
@@ -46,7 +46,6 @@ _INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
 on a diagonal has only such cells."""
 _SIDE, _RISING, _DOWN, _FALLING = (np.uint64(step) for step in (1, 7, 8, 9))
 _TWO = np.uint64(2)
-_S32 = np.uint64(32)
 
 
 @njit
@@ -119,7 +118,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     plies, passed = 0, 0
     while passed < 2:
         if legal != ZERO:
-            disc = random_bit(legal, next_uint64(stream) >> _S32)
+            disc = random_bit(legal, next_uint64(stream) >> S32)
             turned = turned_by(disc, mine, theirs)
             mine |= turned | disc
             theirs &= ~turned
@@ -198,15 +197,12 @@ def _closed_down(disc: np.uint64, mine: np.uint64, theirs: np.uint64, step: np.u
     return run if (run >> step) & mine != ZERO else ZERO
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
-
-
 class Othello(GridGame):
     """Othello on a board of a given size; all sizes share one set of compiled rules."""
 
     name = "othello"
     player_names = ("black", "white")
-    rules = RULES
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
     signs = "bw"
     top_first = True
     # From matches of 200 games with 1,000 simulations a move: 0.1, 0.2, 0.7 and 1 score 23, 40, 46 and 39 %
@@ -225,13 +221,13 @@ class Othello(GridGame):
         self.nominal_simulations_per_s = 4e5 * 64 / size**2
         self.places = np.arange(size)[::-1, None] * STRIDE + np.arange(size)
 
-    def initial_state(self) -> State:
-        """Two discs each in the middle, ``uint64[LENGTH]``."""
-        owners: Owners = [[None] * self.size for _ in range(self.size)]
+    def start(self) -> Owners:
+        """Two discs each in the middle."""
+        owners = super().start()
         low, high = self.size // 2 - 1, self.size // 2
         owners[low][high] = owners[high][low] = FIRST
         owners[low][low] = owners[high][high] = SECOND
-        return self.state_of(owners, FIRST)
+        return owners
 
     def format_move(self, state: State, move: int) -> str:
         """The cell, such as ``d3``, or ``pass``."""

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from games.errors import InvalidInput
 from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules
 from games.jit import Int, njit
-from games.rng import Stream, below, next_uint64
+from games.rng import LOW_32, S32, Stream, below, next_uint64
 from games.spec import accepting
 
 TURN, MOVER, ROLLING, DECISIONS, GOAL, MOST = 2, 3, 4, 5, 6, 7
@@ -49,10 +49,8 @@ ROLL, HOLD = 7, 8
 
 State = npt.NDArray[np.int64]
 
-_S32 = np.uint64(32)
 _FACES = np.uint64(FACES)
 _HALF = np.uint64(1 << 63)
-_LOW_32 = np.uint64(0xFFFFFFFF)
 
 AIM, LEAST_AIM = 20, 8
 """The points at which a turn aims, and the fewest of a player who is ahead."""
@@ -157,7 +155,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
         play(state, ROLL)
         plies += 1
         if state[DECISIONS] < state[MOST]:
-            play(state, 1 + np.int64(((random & _LOW_32) * _FACES) >> _S32))
+            play(state, 1 + np.int64(((random & LOW_32) * _FACES) >> S32))
             plies += 1
     return plies
 
@@ -230,14 +228,11 @@ def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
     return ROLL if state[TURN] < aim_of(state) else HOLD
 
 
-RULES = Rules.of(globals())
-
-
 class Pig(Game):
     """Pig for two players."""
 
     name = "pig"
-    rules = RULES
+    rules = Rules.of(globals())
     opening_plies = 0
     max_moves = FACES
     accepts = accepting(goal=range(2, 1_000), moves=range(2, 10_001))
@@ -266,7 +261,6 @@ class Pig(Game):
         return f"{text} rolling" if rolling else text
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         found = _POSITION.fullmatch(text)
         if found is None:
             raise InvalidInput("position", text, _FORM)

@@ -72,11 +72,6 @@ class Positions:
         """Ask the cache anew for the position that was asked for last in this thread."""
         self._last.clear()
 
-    def forget(self) -> None:
-        """Empty the cache."""
-        self._kept.clear()
-        self._last.clear()
-
     def moves_of(self, state: State) -> State:
         """int32[moves played]: the moves of a state, and what was seen between them; a view."""
         return state[self.head : self.head + state[0]]

@@ -25,7 +25,8 @@ _S11 = np.uint64(11)
 _S27 = np.uint64(27)
 _S30 = np.uint64(30)
 _S31 = np.uint64(31)
-_S32 = np.uint64(32)
+# With these the two halves of a draw of 64 bits are two draws of 32.
+S32, LOW_32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @njit
@@ -50,7 +51,7 @@ def below(stream: Stream, n: int) -> int:
     By multiplication and shift (Lemire, "Fast random integer generation in an interval", 2019, section 4)
     without rejection: probabilities deviate by a factor of less than n / 2**32.
     """
-    return np.int64(((next_uint64(stream) >> _S32) * np.uint64(n)) >> _S32)  # type: ignore[return-value]
+    return np.int64(((next_uint64(stream) >> S32) * np.uint64(n)) >> S32)  # type: ignore[return-value]
 
 
 @njit

@@ -24,7 +24,8 @@ NUM_CELLS = 9
 PLIES = 2
 
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o124, 0o421)
-_WON = np.array([any(mask & line == line for line in _LINES) for mask in range(512)], dtype=np.int64)
+WON = np.array([any(mask & line == line for line in _LINES) for mask in range(512)], dtype=np.int64)
+"""int64[512]: by mask of a player's cells, 1 with three in a row, else 0."""
 # By mask of taken cells: the free cells in ascending order, four bits each.
 _FREE = np.array(
     [
@@ -81,13 +82,13 @@ def play(state: State, move: int) -> None:
 @njit
 def is_terminal(state: State) -> bool:
     """Whether a player has three in a row or the board is full."""
-    return bool(state[PLIES] == NUM_CELLS or _WON[state[0]] != 0 or _WON[state[1]] != 0)
+    return bool(state[PLIES] == NUM_CELLS or WON[state[0]] != 0 or WON[state[1]] != 0)
 
 
 @njit
 def returns(state: State) -> float:
     """The first player's return: 1.0 if the first player has three in a row, -1.0 if the second, else 0.0."""
-    return float(_WON[state[0]] - _WON[state[1]])
+    return float(WON[state[0]] - WON[state[1]])
 
 
 @njit
@@ -114,7 +115,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
         mine |= _ONE << ((free >> place) & _NIBBLE)
         lower = (_ONE << place) - _ONE
         free = (free & lower) | ((free >> _FOUR) & ~lower)
-        wins |= _WON[mine] << ply
+        wins |= WON[mine] << ply
         mine, theirs = theirs, mine
     first_win = wins & -wins
     state[FIRST] = _LINES[0] * ((first_win & _FIRST_PLIES) != 0)
@@ -151,10 +152,6 @@ class TicTacToe(GridGame):
     nominal_simulations_per_s = 4e6
     exploration = 1.0
 
-    def initial_state(self) -> State:
-        """An empty board, ``int64[3]``."""
-        return np.zeros(3, dtype=np.int64)
-
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The empty cells."""
         return "an empty cell from a1 to c3 of a game that is not over"
@@ -164,7 +161,6 @@ class TicTacToe(GridGame):
         return re.sub("[1-9]", lambda empty: "." * int(empty[0]), super().format_position(state))
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         if _POSITION.fullmatch(text) is None:
             raise InvalidInput(
                 "position", text, "rows of x, o and . from the top and the player to move: x../.o./... x"
@@ -173,7 +169,7 @@ class TicTacToe(GridGame):
         if num_more(owners) != mover:
             raise InvalidInput("position", text, alternating("xo"))
         state = self.state_of(owners, mover)
-        if _WON[state[mover]]:
+        if WON[state[mover]]:
             raise InvalidInput("position", text, "no three in a row of the player to move")
         return state
 

@@ -35,15 +35,12 @@ _DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
 _APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 
 
-RULES = Rules.of(vars(rules), determinize=determinize)
-
-
 class Battleship(Game):
     """Battleship with given options; all options share one set of compiled rules."""
 
     name = "battleship"
     player_names = ("first", "second")
-    rules = RULES
+    rules = Rules.of(vars(rules), determinize=determinize)
     exploration = 0.7
     opening_plies = 0
     accepts = accepting(
@@ -153,7 +150,6 @@ class Battleship(Game):
         return self.format_position(seen)
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         return Reader(text, self.initial_state(), self.ships, self._placements).read()
 
     def outcome_text(self, state: State) -> str:

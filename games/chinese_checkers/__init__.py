@@ -47,7 +47,6 @@ MAX_TURNS = 10_000
 FULL = 20
 """Steps of the pieces in a full triangle to its outermost cell, in all."""
 
-RULES = Rules.of(vars(rules), evaluate=rules.returns)
 
 _TEXTS: dict[int | None, str] = {None: ".", **{player: name[0].upper() for player, name in enumerate(NAMES)}}
 _FIRST_OF_ROW = tuple(sum(WIDTHS[:row]) for row in range(SIDE))
@@ -57,7 +56,7 @@ class ChineseCheckers(Game):
     """Chinese checkers for a given number of players; all share one set of compiled rules."""
 
     name = "chinese_checkers"
-    rules = RULES
+    rules = Rules.of(vars(rules), evaluate=rules.returns)
     rows = columns = SIDE
     max_moves = 60
     accepts = accepting(players=(2, 3, 4, 6), turns=range(1, MAX_TURNS + 1))
@@ -101,7 +100,6 @@ class ChineseCheckers(Game):
         return f"{text} {','.join(map(_name, visited))}" if visited else text
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         words = text.split(" ")
         owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]

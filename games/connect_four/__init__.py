@@ -17,7 +17,7 @@ from games.board import column_name
 from games.connect_four import rules
 from games.connect_four.solver import Solver
 from games.errors import InvalidInput
-from games.game import FIRST, Rules, State
+from games.game import Rules, State
 from games.grid import GridGame, Owners
 from games.jit import source_of
 from games.spec import accepting
@@ -56,10 +56,6 @@ class ConnectFour(GridGame):
         self.nominal_simulations_per_s = 2e6 * 42 / (rows * columns)
         self.places = np.arange(columns) * (rows + 1) + np.arange(rows)[:, None]
 
-    def initial_state(self) -> State:
-        """An empty board, ``int64[LENGTH]`` (see `games.connect_four.rules`)."""
-        return self.state_of([[None] * self.columns for _ in range(self.rows)], FIRST)
-
     def format_move(self, state: State, move: int) -> str:
         """The letter of the column, such as ``d``."""
         return column_name(move)
@@ -69,7 +65,6 @@ class ConnectFour(GridGame):
         return f"a column that is not full: {', '.join(moves)}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = self.read_alternating(text)
         tops = [self._top(owners, column) for column in range(self.columns)]
         for row, column in np.ndindex(self.rows, self.columns):

@@ -27,15 +27,13 @@ from games.spec import accepting
 
 MIN_SIZE = 5
 
-RULES = Rules.of(vars(rules))
-
 
 class Gomoku(GridGame):
     """Gomoku with given options; all sizes and options share one set of compiled rules."""
 
     name = "gomoku"
     player_names = ("x", "o")
-    rules = RULES
+    rules = Rules.of(vars(rules))
     exploration = 0.35
     accepts = accepting(
         size=range(MIN_SIZE, MAX_SIZE + 1),
@@ -52,7 +50,6 @@ class Gomoku(GridGame):
         self.max_moves = self.max_plies = size * size
         self.nominal_simulations_per_s = 8e5 * 144 / size**2
         self._centre = (size - 1) // 2
-        self._start = self.state_of([[None] * size for _ in range(size)], FIRST)
 
     def owners(self, states: State) -> npt.NDArray[np.int8]:
         """int8[B, rows, columns]: see `Game.owners`. Computed for all states at once from the row masks."""
@@ -67,10 +64,6 @@ class Gomoku(GridGame):
         rule = rules.evaluate
         return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
 
-    def initial_state(self) -> State:
-        """An empty board, ``int32[CELLS + 2 * size**2]`` (see `games.gomoku.rules`)."""
-        return self._start.copy()
-
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The cells of the board, or those near to a stone."""
         if self.candidates and not state[rules.STONES]:
@@ -80,7 +73,6 @@ class Gomoku(GridGame):
         return f"an empty cell from a1 to {format_cell(self.size - 1, self.size - 1)}{near}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         owners, mover = self.read_alternating(text)
         state = self.state_of(owners, mover)
         if state[rules.OVER] and not self.can_be_last(owners, cells_with(owners, 1 - mover)):

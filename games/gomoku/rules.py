@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rng import Stream, below, mix
+from games.rng import LOW_32, S32, Stream, below, mix
 from games.rules import Moves
 
 MAX_SIZE = 20
@@ -55,9 +55,6 @@ FALLING = RISING + 2 * (2 * MAX_SIZE - 1)
 CELLS = FALLING + 2 * (2 * MAX_SIZE - 1)
 
 State = npt.NDArray[np.int32]
-
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
 
 _STRIDE = 16
 """Plies of a playout between two tests for a five. Fewer need more tests; more play on after the end."""
@@ -235,10 +232,10 @@ def _playout_in_strides(state: State, stream: Stream) -> int:
         for _ in range((plies - clear + 1) >> 1):
             counter += increment
             bits = mix(counter)
-            _draw(state, bits >> _S32, left, player)
+            _draw(state, bits >> S32, left, player)
             left -= 1
             if left > num_cells - plies:
-                _draw(state, bits & _LOW_32, left, player ^ 1)
+                _draw(state, bits & LOW_32, left, player ^ 1)
             left -= 1
         if _has_five(state):
             break
@@ -267,7 +264,7 @@ def _playout_in_strides(state: State, stream: Stream) -> int:
 @njit
 def _draw(state: State, fraction: np.uint64, left: int, player: int) -> None:
     """Put a stone on one of the first ``left`` cells, chosen by 32 random bits, and swap it to their end."""
-    place = np.int64((fraction * np.uint64(left)) >> _S32)
+    place = np.int64((fraction * np.uint64(left)) >> S32)
     cell = state[CELLS + place]
     state[CELLS + place] = state[CELLS + left - 1]
     state[CELLS + left - 1] = cell

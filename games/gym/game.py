@@ -6,7 +6,6 @@ which all of its positions use in turns.
 
 from __future__ import annotations
 
-import atexit
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -358,14 +357,8 @@ class GymGame(PythonGame):
         self._stage = Stage(found, actions, steps, source)
         if emulator_of(found.states.env) is not None:
             self.nominal_simulations_per_s = ALE_SIMULATIONS_PER_S
-        weakref.finalize(self, found.states.close).atexit = False
-        _OPEN.add(self)
-
-    def close(self) -> None:
-        """Close the environment, at the end of the process; the game cannot be played any more."""
-        self._positions.forget()
-        self._stage.holder = None
-        self._stage.states.close()
+        # At the end of the process too: some environments must not outlive the interpreter.
+        weakref.finalize(self, found.states.close)
 
     def new_position(self, episode: int = 0) -> GymPosition:
         """The start of an episode."""
@@ -406,17 +399,6 @@ class GymGame(PythonGame):
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._positions.is_to_see(state) else 0
-
-
-_OPEN: weakref.WeakSet[GymGame] = weakref.WeakSet()
-"""The games of this process."""
-
-
-@atexit.register
-def _close_all() -> None:
-    """Some environments must not outlive the interpreter."""
-    for game in list(_OPEN):
-        game.close()
 
 
 def has_numbers(space: Any) -> bool:

@@ -272,7 +272,6 @@ class TableGame(Game):
         return f"{int(state[AT])}/{int(state[STEPS])}/{float(state[SCORE])!r}/{action}/{end}"
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         state = self._blank.copy()
         states = len(self.outcomes)
         try:

@@ -150,16 +150,13 @@ def priority(state: State, move: Int) -> float:
     return float(left - 2 * end)
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, priority=priority)
-
-
 class JobShop(Game):
     """Job-shop scheduling with a given instance; all instances share one set of compiled rules."""
 
     name = "jobshop"
     num_players = 1
     rewards = True
-    rules = RULES
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, priority=priority)
     player_names = ("the scheduler",)
     opening_plies = 0
 
@@ -217,7 +214,6 @@ class JobShop(Game):
         return ".".join(str(job + 1) for job in self._history(state)) or START
 
     def parse_position(self, text: str) -> State:
-        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
         state = self.initial_state()
         for word in text.split(".") if text != START else ():
             legal = self.legal_moves(state)

@@ -22,7 +22,6 @@ from games.game import SECOND, Board, Cell, Game, Rules, State
 from games.morris import play, rules
 from games.spec import Options, Spec
 
-RULES = Rules.of(vars(play) | vars(rules))
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
 _REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")
@@ -58,7 +57,7 @@ class Morris(Game):
 
     name = "morris"
     player_names = ("white", "black")
-    rules = RULES
+    rules = Rules.of(vars(play) | vars(rules))
 
     def __init__(self, /, **given: str | int) -> None:
         """``given``: the options of a spec. Raises InvalidInput for an option that the variant lacks."""

@@ -32,7 +32,6 @@ MAX_ROWS = 15
 LETTERS = "rgbyvco"
 MAX_POINTS = 10**9
 
-RULES = Rules.of(vars(rules))
 
 _FINISH, _RETURNS = source_of(rules.finish), source_of(rules.returns)
 _POINTS = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
@@ -44,7 +43,7 @@ class SameGame(Game):
     name = "samegame"
     num_players = 1
     rewards = True
-    rules = RULES
+    rules = Rules.of(vars(rules))
     player_names = ("player",)
     opening_plies = 0
     accepts = accepting(
@@ -101,7 +100,6 @@ class SameGame(Game):
         return f"{'/'.join(rows)} {_points(state)}"
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         rows, _, points = text.partition(" ")
         lines = [with_dots(line, LETTERS) for line in rows.split("/")]
         if (

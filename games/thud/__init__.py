@@ -27,7 +27,6 @@ from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
 from games.thud.rules import PROPOSALS, is_over
 
-RULES = Rules.of(vars(rules), evaluate=rules.returns)
 PIECES = "dT"
 """The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
@@ -70,7 +69,7 @@ class Thud(Game):
 
     name = "thud"
     player_names = ("dwarfs", "trolls")
-    rules = RULES
+    rules = Rules.of(vars(rules), evaluate=rules.returns)
     max_moves = layout.MAX_DWARFS * PROPOSALS
     nominal_simulations_per_s = 75_000.0
     exploration = 0.35
@@ -161,7 +160,6 @@ class Thud(Game):
         return f"{'/'.join(map(with_numbers, rows))} {PIECES[int(state[layout.MOVER])]} {counts}"
 
     def parse_position(self, position: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         words = position.split(" ")
         counts = words[2:]
         if words[1:2] not in (["d"], ["T"]) or len(counts) not in (0, 3) or not all(map(_is_count, counts)):

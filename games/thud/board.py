@@ -109,31 +109,21 @@ def is_shut_in(state: State, cell: int) -> bool:
 
 
 @njit
-def take_dwarf(state: State, cell: int) -> None:
-    """Remove the dwarf on the cell; the last dwarf of the list takes its index."""
-    place = state[BOARD + cell] - 1
-    last = state[DWARFS] - 1
+def take(state: State, cell: int) -> None:
+    """Remove the piece on the cell; the last piece in the list of its kind takes its index."""
+    piece = state[BOARD + cell]
+    if piece < FIRST_TROLL:
+        state[DWARFS] -= 1
+        last = state[DWARFS]
+        state[NEAR + (cell >> 4)] ^= 1 << (cell & 15)
+    else:
+        state[TROLLS] -= 1
+        last = MAX_DWARFS + state[TROLLS]
     moved = state[DWARF + last]
-    state[DWARF + place] = moved
-    state[BOARD + moved] = 1 + place
+    state[DWARF - 1 + piece] = moved
+    state[BOARD + moved] = piece
     state[BOARD + cell] = EMPTY
     state[DWARF + last] = 0
-    state[DWARFS] = last
-    state[NEAR + (cell >> 4)] ^= 1 << (cell & 15)
-    flip(state, cell)
-
-
-@njit
-def take_troll(state: State, cell: int) -> None:
-    """Remove the troll on the cell; the last troll of the list takes its index."""
-    place = state[BOARD + cell] - FIRST_TROLL
-    last = state[TROLLS] - 1
-    moved = state[TROLL + last]
-    state[TROLL + place] = moved
-    state[BOARD + moved] = FIRST_TROLL + place
-    state[BOARD + cell] = EMPTY
-    state[TROLL + last] = 0
-    state[TROLLS] = last
     flip(state, cell)
 
 

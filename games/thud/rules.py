@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit, source_of
-from games.rng import Stream, below, next_uint64
+from games.rng import LOW_32, S32, Stream, below, next_uint64
 from games.rules import FIRST, Moves
 from games.thud.board import (
     AGREEMENT,
@@ -53,13 +53,10 @@ from games.thud.board import (
     line_of,
     near,
     shift,
-    take_dwarf,
-    take_troll,
+    take,
 )
 
 FULL_SCORE = 32.0
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
 
 PROPOSALS = 46
 """Proposed target cells of a dwarf: 14 in its row, 14 in its column, 9 in each of its diagonals."""
@@ -84,20 +81,11 @@ _PLACES = _places()
 
 
 @njit
-def dwarfs_behind(state: State, cell: int, step: int) -> int:
-    """Length of the unbroken line of dwarfs that ends, in direction ``step``, at the dwarf on ``cell``."""
+def alike_behind(state: State, cell: int, step: int) -> int:
+    """Length of the unbroken line of pieces of one kind that ends, in direction ``step``, on ``cell``."""
+    is_troll = state[BOARD + cell] >= FIRST_TROLL
     count = 0
-    while EMPTY < state[BOARD + cell] < FIRST_TROLL:
-        count += 1
-        cell -= step
-    return count
-
-
-@njit
-def trolls_behind(state: State, cell: int, step: int) -> int:
-    """Length of the unbroken line of trolls that ends, in direction ``step``, at the troll on ``cell``."""
-    count = 0
-    while state[BOARD + cell] >= FIRST_TROLL:
+    while state[BOARD + cell] > EMPTY and (state[BOARD + cell] >= FIRST_TROLL) == is_troll:
         count += 1
         cell -= step
     return count
@@ -127,7 +115,7 @@ def _list_dwarf(state: State, source: int, moves: Moves, count: int) -> int:
             count += 1
             target += step
             distance += 1
-        if state[BOARD + target] >= FIRST_TROLL and dwarfs_behind(state, source, step) >= distance:
+        if state[BOARD + target] >= FIRST_TROLL and alike_behind(state, source, step) >= distance:
             moves[count] = encode(source, target, direction & 3, 0)
             count += 1
     return count
@@ -137,7 +125,7 @@ def _list_dwarf(state: State, source: int, moves: Moves, count: int) -> int:
 def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
     for direction in range(8):
         step = AROUND[direction]
-        longest = trolls_behind(state, source, step)
+        longest = alike_behind(state, source, step)
         target = source + step
         distance = 1
         while distance <= longest and state[BOARD + target] == EMPTY:
@@ -192,8 +180,8 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
     count = np.uint64(state[DWARFS])
     while True:
         bits = next_uint64(stream)
-        source = state[DWARF + np.int64(((bits >> _S32) * count) >> _S32)]
-        slot = ((bits & _LOW_32) * np.uint64(PROPOSALS)) >> _S32
+        source = state[DWARF + np.int64(((bits >> S32) * count) >> S32)]
+        slot = ((bits & LOW_32) * np.uint64(PROPOSALS)) >> S32
         kind = np.int64(_KIND[slot])
         place = np.int64(_PLACES[4 * (np.int64(source) & 255) + (kind & 3)])
         own = (place >> 8) & 15
@@ -209,7 +197,7 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
             target = source + STEPS[kind] * (bit - own)
             if state[BOARD + (target & 511)] >= FIRST_TROLL:
                 step = STEPS[kind] if bit > own else -STEPS[kind]
-                if dwarfs_behind(state, source, step) >= abs(bit - own):
+                if alike_behind(state, source, step) >= abs(bit - own):
                     return source, target
 
 
@@ -226,8 +214,8 @@ def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
     num_slots = np.uint64((8 + count) * num_variants)
     while True:
         bits = next_uint64(stream)
-        source = state[TROLL + np.int64(((bits >> _S32) * np.uint64(count)) >> _S32)]
-        number = np.int64(((bits & _LOW_32) * num_slots) >> _S32)
+        source = state[TROLL + np.int64(((bits >> S32) * np.uint64(count)) >> S32)]
+        number = np.int64(((bits & LOW_32) * num_slots) >> S32)
         slot, variant = number, np.int64(1)
         if num_variants > 1:
             slot = number // num_variants
@@ -251,7 +239,7 @@ def shoved_to(state: State, source: int, last: int) -> int:
     if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
         return source
     step = (source - last) // distance
-    if trolls_behind(state, source, step) <= distance:
+    if alike_behind(state, source, step) <= distance:
         return source
     target = source
     for _ in range(distance + 1):
@@ -315,7 +303,7 @@ def _hurls(state: State, moves: Moves) -> int:
             piece = state[BOARD + (source & 511)]
             # A dwarf is thrown at most as far as the line of dwarfs behind it is long.
             if EMPTY < piece < FIRST_TROLL and (
-                distance == 1 or dwarfs_behind(state, source, -step) >= distance
+                distance == 1 or alike_behind(state, source, -step) >= distance
             ):
                 moves[count] = encode(source, target, direction & 3, 0)
                 count += 1
@@ -393,7 +381,7 @@ def _move(state: State, source: int, target: int, variant: int) -> None:
     taken = 0
     if mover == FIRST:
         if state[BOARD + (target & 255)] != EMPTY:
-            take_troll(state, target)
+            take(state, target)
             taken = 1
         shift(state, source, target)
     else:
@@ -420,7 +408,7 @@ def _take_dwarfs(state: State, cell: int, variant: int) -> int:
         if rule != ONE_OR_NONE or variant == 1 + direction:
             piece = state[BOARD + (beside & 511)]
             if EMPTY < piece < FIRST_TROLL:
-                take_dwarf(state, beside)
+                take(state, beside)
                 taken += 1
     return taken
 

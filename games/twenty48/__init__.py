@@ -28,7 +28,6 @@ TILES = tuple(2**exponent for exponent in range(3, 16))
 """What the tile that ends the game can be."""
 MAX_SCORE = 10**9
 
-RULES = Rules.of(vars(rules))
 
 _FORM = (
     "4 rows from the top divided by '/', each of 4 tiles or '.' divided by commas, a space, the score, "
@@ -48,7 +47,7 @@ class Twenty48(Game):
     name = "2048"
     num_players = 1
     rewards = True
-    rules = RULES
+    rules = Rules.of(vars(rules))
     player_names = ("player",)
     opening_plies = 0
     nominal_simulations_per_s = 2e5
@@ -103,7 +102,6 @@ class Twenty48(Game):
         return f"{rows} {int(state[rules.SCORE])}{due}"
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         board, _, rest = text.partition(" ")
         score, space, due = rest.partition(" ")
         rows = [row.split(",") for row in board.split("/")]

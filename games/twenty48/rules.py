@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from games.bits import ONE, ZERO, bit_of_rank, count, place_of, random_bit
 from games.jit import Int, njit
-from games.rng import Stream, below, next_uint64
+from games.rng import LOW_32, S32, Stream, below, next_uint64
 from games.rules import CHANCE, Moves
 
 BOARD, SCORE, PHASE, LAST = 0, 1, 2, 3
@@ -39,12 +39,11 @@ FOURS = 429_496_729
 
 State = npt.NDArray[np.uint64]
 
-_S1, _S2, _S4, _S8, _S12, _S16, _S24, _S32 = (np.uint64(shift) for shift in (1, 2, 4, 8, 12, 16, 24, 32))
+_S1, _S2, _S4, _S8, _S12, _S16, _S24 = (np.uint64(shift) for shift in (1, 2, 4, 8, 12, 16, 24))
 _CELLS = np.uint64(0x1111111111111111)
 """The lowest bit of each nibble."""
 _NOT_RIGHT = np.uint64(0x0111011101110111)
 _NOT_TOP = np.uint64(0x0000111111111111)
-_LOW_32 = np.uint64(0xFFFFFFFF)
 _FOURS = np.uint64(FOURS)
 
 ALIVE, EMPTY, MERGING, DISORDER, WEIGHT = 25_000.0, 34.0, 88.0, 6.0, 1.4
@@ -240,14 +239,14 @@ def returns(state: State) -> float:
 @njit
 def _random_tile(board: np.uint64, random: np.uint64) -> np.uint64:
     """A new tile as bits of the board, drawn by 64 random bits."""
-    cell = random_bit(~_taken(board) & _CELLS, random >> _S32)
-    return cell << ONE if random & _LOW_32 < _FOURS else cell
+    cell = random_bit(~_taken(board) & _CELLS, random >> S32)
+    return cell << ONE if random & LOW_32 < _FOURS else cell
 
 
 @njit
 def _random_direction(directions: np.uint64, random: np.uint64) -> int:
     """One of the bits of ``directions``, drawn by 64 random bits: its place."""
-    return place_of(bit_of_rank(directions, ((random >> _S32) * count(directions)) >> _S32))
+    return place_of(bit_of_rank(directions, ((random >> S32) * count(directions)) >> S32))
 
 
 @njit

@@ -19,7 +19,7 @@ from games.game import Game
 from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
-from games.tictactoe import TicTacToe
+from games.tictactoe import WON, TicTacToe
 from search.kernel.logarithms import TABLE, Table, sqrt_log
 from search.players.player import Choice, Player, Seen, only
 
@@ -33,9 +33,6 @@ PARENT, FIRST_CHILD, CHILDREN, VISITS, MOVE, MOVED, STONES = range(7)
 """Columns of the tree, in which a row is a node. STONES: mask of our stones; the next column: of theirs."""
 Tree = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
-
-_LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o124, 0o421)
-_WON = np.array([any(mask & line == line for line in _LINES) for mask in range(512)], dtype=np.bool_)
 
 
 class Article(Player):
@@ -57,9 +54,9 @@ class Article(Player):
 @njit
 def _outcome(us: Int, them: Int) -> int:
     """The outcome of a position: US, THEM, DRAW or UNDECIDED."""
-    if _WON[us]:
+    if WON[us]:
         return US
-    if _WON[them]:
+    if WON[them]:
         return THEM
     return DRAW if us | them == FULL else UNDECIDED
 

@@ -3,65 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pkgutil import resolve_name
 
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
-from search.players import omniscient, shooters
-from search.players.article import Article
-from search.players.minimax import AlphaBeta, Minimax, Negamax, greedy
-from search.players.monte_carlo import Flat, Uct
-from search.players.morris_agent import MorrisAgent, Random, scripted
-from search.players.openspiel import OpenSpiel
 from search.players.player import Player
 
 Factory = Callable[[Spec, Options, Game], Player]
 """(spec, options, game) -> player. Takes the options that it knows; the caller refuses the others. Raises
 InvalidInput for an option out of bounds, and (field ``player``) if the player cannot play the game."""
 
+
+def _factory(name: str) -> Factory:
+    """The factory of this name in a module of this folder, which is imported when a player is first made."""
+    return lambda spec, options, game: resolve_name(f"search.players.{name}")(spec, options, game)
+
+
 PLAYERS: dict[str, tuple[Factory, str]] = {
     "uct": (
-        Uct,
+        _factory("monte_carlo:Uct"),
         "Monte Carlo tree search: uct:simulations=N, seconds=S or plies=N, and all options of a search",
     ),
-    "flat": (Flat, "flat Monte Carlo: playouts after each move, no tree; value=mean, median or mode"),
-    "alphabeta": (AlphaBeta, "minimax with alpha-beta pruning; depth=2 or seconds"),
+    "flat": (
+        _factory("monte_carlo:Flat"),
+        "flat Monte Carlo: playouts after each move, no tree; value=mean, median or mode",
+    ),
+    "alphabeta": (_factory("minimax:AlphaBeta"), "minimax with alpha-beta pruning; depth=2 or seconds"),
     "article": (
-        Article,
+        _factory("article:Article"),
         "tictactoe: the program of the article on it, simulations=1000, final=visits or score",
     ),
-    "density": (shooters.Density, "battleship: the cell that most placements of the remaining ships cover"),
-    "greedy": (greedy, "a random move among those with the highest priority"),
-    "hunt": (shooters.Hunt, "battleship: beside a hit, else any cell"),
-    "minimax": (Minimax, "the best move of depth=2, by the game's evaluation"),
+    "density": (
+        _factory("shooters:Density"),
+        "battleship: the cell that most placements of the remaining ships cover",
+    ),
+    "greedy": (_factory("minimax:greedy"), "a random move among those with the highest priority"),
+    "hunt": (_factory("shooters:Hunt"), "battleship: beside a hit, else any cell"),
+    "minimax": (_factory("minimax:Minimax"), "the best move of depth=2, by the game's evaluation"),
     "morris-agent": (
-        MorrisAgent,
+        _factory("morris_agent:MorrisAgent"),
         "morris: the agent of a thesis on mill games, simulations=1000, c=1.414, prune, division, unvisited",
     ),
-    "negamax": (Negamax, "minimax, with values shown for the player to move"),
+    "negamax": (_factory("minimax:Negamax"), "minimax, with values shown for the player to move"),
     "omniscient-alphabeta": (
-        omniscient.AlphaBeta,
+        _factory("omniscient:AlphaBeta"),
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-minimax": (
-        omniscient.Minimax,
+        _factory("omniscient:Minimax"),
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-sampling": (
-        omniscient.Sampling,
+        _factory("omniscient:Sampling"),
         "battleship: a thesis' program, which sees the other fleet; depth=1, steps=50",
     ),
     "openspiel": (
-        OpenSpiel,
+        _factory("openspiel:OpenSpiel"),
         "OpenSpiel's C++ MCTS, if installed, for games with equal rules; seconds=1 or simulations, c=2",
     ),
-    "parity": (shooters.Parity, "battleship: beside a hit, else any of every second cell"),
+    "parity": (_factory("shooters:Parity"), "battleship: beside a hit, else any of every second cell"),
     "posterior": (
-        shooters.Posterior,
+        _factory("shooters:Posterior"),
         "battleship: the cell covered by most of samples=1000 random fleets that fit the answers",
     ),
-    "random": (Random, "a uniformly random legal move"),
-    "scripted": (scripted, "morris: strategy=random, own-mills, blocker or mixed"),
+    "random": (_factory("morris_agent:Random"), "a uniformly random legal move"),
+    "scripted": (_factory("morris_agent:scripted"), "morris: strategy=random, own-mills, blocker or mixed"),
 }
 """By name of player: its factory, and a description of one line."""
 

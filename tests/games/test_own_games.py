@@ -185,14 +185,14 @@ def test_plain_python_positions_play_by_the_contract(tmp_path: Path) -> None:
     game.play_text(state, ["take_3", "take_2"])
     assert game.format_position(state) == "take_3/take_2"
     assert [cell.text for cell in game.board(state).rows[0]] == ["o"] * 5
-    again = game.parse_position("take_3/take_2")
-    assert np.array_equal(again, state)
+    assert np.array_equal(game.parse_position("take_3/take_2"), state)
     for wrong in ("take_4", "take_3/take_3/take_3/take_1/take_1", ""):
         with pytest.raises(InvalidInput) as caught:
             game.parse_position(wrong)
         assert caught.value.field == "position"
     # A position that the cache has forgotten is played out again.
-    game._positions.forget()  # type: ignore[attr-defined]
+    game._positions._kept.clear()  # type: ignore[attr-defined]
+    game._positions.forget_last()  # type: ignore[attr-defined]
     assert game.legal_moves(state) == [1, 2, 3]
     assert game.rules.playout is not None
     assert game.rules.playout(state, np.zeros(3, dtype=np.uint16), new_stream(1)) >= 2

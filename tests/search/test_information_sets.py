@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ GAME = HiddenNim()
 @pytest.fixture(autouse=True)
 def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`games.load("hidden-nim")` gives the game of these tests."""
-    monkeypatch.setitem(catalogue._BUILT_IN, GAME.name, SimpleNamespace(from_spec=lambda spec: GAME))
+    monkeypatch.setitem(catalogue._BUILT_IN, GAME.name, "tests.search.hidden_nim:HiddenNim")
     catalogue._load.cache_clear()
     yield
     catalogue._load.cache_clear()

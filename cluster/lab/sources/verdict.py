@@ -296,6 +296,9 @@ class Laboratory(Units):
     Stored units are not run again. A unit that fails makes only the rows fail that need it.
     """
 
+    done = 0
+    """Number of finished units of this run."""
+
     def __init__(self, tables: Iterable[Table], scale: str, seed: int, store: Store) -> None:
         """Raises InvalidInput (measure). If a row's game or player cannot be created, only that row fails."""
         self.scale = scale
@@ -306,7 +309,7 @@ class Laboratory(Units):
         """Reasons of failed needs, by their keys in `contexts`."""
         self.spent_s = 0.0
         """CPU seconds of the units of this run that are done."""
-        self._done, self._store = 0, store
+        self._store = store
         self._costs: dict[int, float] = {}
         """CPU seconds of a unit as tables state them, by key in `contexts`; of single counts, 0 otherwise."""
         places: dict[str, int] = {}
@@ -337,13 +340,8 @@ class Laboratory(Units):
         return place, need
 
     @property
-    def done(self) -> int:
-        """Number of finished units of this run."""
-        return self._done
-
-    @property
     def finished(self) -> bool:
-        return super().finished or self._done == self.units
+        return super().finished or self.done == self.units
 
     def missing(self) -> list[Task]:
         """Tasks of missing units, in the order of needs. Units are never bundled: their durations differ."""
@@ -355,14 +353,14 @@ class Laboratory(Units):
 
     def take(self, context: int, result: UnitDone) -> None:
         """Store the result of a unit."""
-        self._done += 1
+        self.done += 1
         self.kept[context][result.index] = result.found
         self.spent_s += result.found[1]
         self._store.add(self.contexts[context], result.index, result.found)
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
         """Note that a unit raised, or its result could not be sent: its need has failed."""
-        self._done += 1
+        self.done += 1
         self.failures.setdefault(context, error)
 
     def give_up(self, context: int, index: int, reason: str) -> None:

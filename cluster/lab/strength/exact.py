@@ -105,6 +105,8 @@ class ByValues(Units):
     """The judge: lets all searches move in the same positions. A unit is a few moves of one search."""
 
     make_worker = MoveWorker
+    done = 0
+    """Number of moves that have been made."""
 
     def __init__(self, searches: Searches) -> None:
         """Raises InvalidInput (judge, positions, hard, tries, strategies, options)."""
@@ -163,16 +165,11 @@ class ByValues(Units):
             if player in self.specs:
                 self.moves[self.specs.index(player)] |= moves
         self._numbers = numbers_of(len(self.found), self.tries)
-        self._done = sum(number in moves for moves in self.moves for number in self._numbers)
+        self.done = sum(number in moves for moves in self.moves for number in self._numbers)
 
     @property
     def finished(self) -> bool:
-        return super().finished or self._done == self.all
-
-    @property
-    def done(self) -> int:
-        """Number of moves that have been made."""
-        return self._done
+        return super().finished or self.done == self.all
 
     @property
     def all(self) -> int:
@@ -193,7 +190,7 @@ class ByValues(Units):
     def take(self, context: int, result: UnitDone) -> None:
         """Take the result of a unit."""
         self.moves[context] |= result.found
-        self._done += len(result.found)
+        self.done += len(result.found)
         moves = [[number, *move] for number, move in result.found.items()]
         self._kept.add(MOVES, {"player": self.specs[context], "moves": moves})
 
