@@ -29,7 +29,7 @@ from tests.cluster.searches import Stop, alone, compiled_only, search_on
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor
 from tests.search.forms import FORMS, problem
-from tests.search.test_ask_tell import HASHED
+from tests.search.test_ask_tell import HASHED, Caller
 
 COMPILED = ("tictactoe", "connect_four", "pig:goal=20")
 PLAIN = tuple(problem(form, 3, plain=True) for form in ("one player", "chance", "five at the end"))
@@ -129,6 +129,18 @@ def broken_off(request: SearchRequest) -> SearchResult:
     return Session(coordinator, executor).run()
 
 
+def told(request: SearchRequest) -> SearchResult:
+    """The search whose caller evaluates, in any order, with breaks."""
+    opened = search.open(replace(request, evaluator="external"))
+    caller, draw = Caller(request.game), random.Random(request.seed)
+    while not opened.done:
+        caller.run(opened, draw, 5, turns=draw.randint(1, 8))
+        arrays = {name: array.copy() for name, array in opened.state().items()}
+        again = open_search(opened.search.request, external=True)
+        opened = search.AskTellSearch(again, state=arrays, stopped_by=opened.stopped_by)
+    return opened.result()
+
+
 def drivers_of(request: SearchRequest) -> dict[str, Driver]:
     """All that can run the request, by name; beside `search.run`."""
     drivers = {
@@ -138,6 +150,8 @@ def drivers_of(request: SearchRequest) -> dict[str, Driver]:
     }
     if why_one_at_a_time(open_search(request).context) is None:
         drivers["threads"] = in_threads
+    if request.evaluator is not None:
+        drivers["told"] = told
     return drivers
 
 
