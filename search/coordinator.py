@@ -262,10 +262,10 @@ class Coordinator:
             costs.send_s += max(0.0, elapsed_s - done.duration_s - self._ended_s)
             self._ended_s = None
         rounds = costs.rounds
-        while not self.finished and all(
-            index in self._early for index in range(strategy.absorbed, strategy.absorbed + strategy.waits_for)
-        ):
-            self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed)[0])
+        early = self._early
+        # No job of another round is out as long as it is waited for several: so many are those that lack.
+        while not self.finished and strategy.absorbed in early and len(early) >= strategy.waits_for:
+            self._absorb(strategy.jobs[strategy.absorbed], early.pop(strategy.absorbed)[0])
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.
             jobs += self._issue(elapsed_s)

@@ -165,12 +165,11 @@ class RoundJob(Job):
         return self.snapshot
 
 
-@dataclass(frozen=True, eq=False)
 class _Sent:
     """A value that is pickled with its arrays as bytes: a pickled array takes twenty times as long."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, name) for name in self.__dataclass_fields__)
+        values = vars(self).values()
         return _received, (
             type(self),
             *([v.dtype.char, v.shape, v.tobytes()] if isinstance(v, np.ndarray) else v for v in values),
@@ -253,7 +252,7 @@ class Outlook:
     """From three players on: each player's score at the end, summed over the job's simulations."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class JobResult(_Sent):
     """The increments of a job, and its cost.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from dataclasses import replace
 
 import numpy as np
 
@@ -58,10 +57,9 @@ class Worker:
         runner.work.tally[:] = 0
         with np.errstate(over="ignore"):
             done = runner.run(job)
-        if job.divided:
-            return done
-        took_s = time.perf_counter() - started
-        return replace(done, duration_s=took_s, cpu_s=time.thread_time() - cpu_s)
+        if not job.divided:
+            done.duration_s, done.cpu_s = time.perf_counter() - started, time.thread_time() - cpu_s
+        return done
 
     def at_once(self, context: Context) -> int:
         """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""

@@ -121,7 +121,8 @@ class Drive(Generic[M]):
         self.executor.submit(tasks())
 
     def _take(self, machine: M, event: Event) -> None:
-        self.executor.submit(machine.take(event))
+        if tasks := machine.take(event):
+            self.executor.submit(tasks)
         if event.context not in machine.contexts:
             self._forget(event.context)
 

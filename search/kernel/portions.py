@@ -23,7 +23,7 @@ from games.rules import CHANCE, State
 from search.job import Portions
 from search.kernel.backup import back_up, note_score, value_of_leaf
 from search.kernel.expand import may_expand
-from search.kernel.lazy_snapshot import unfold
+from search.kernel.lazy_snapshot import begin, unfold
 from search.kernel.loop import descend
 from search.kernel.params import SCORED, SearchParams
 from search.kernel.uct import best_child
@@ -224,24 +224,26 @@ def go_to(
 def grow_portions(
     tree: Tree, params: SearchParams, root_state: State, portions: Portions, stream: Stream, work: Workspace
 ) -> int:
-    """Generic: make the simulations of each portion; returns how many were made.
+    """Generic: make the simulations of each portion, from the snapshot ``work.base`` on; returns how many.
 
-    Fewer are made only when the root is proven. Tree, stream and workspace are modified in place.
+    They are fewer than asked for only when the root is proven. Tree, stream and workspace are modified in
+    place; what was in the tree is forgotten.
     """
+    begin(tree, work.base, params)
     made = 0
     for p in range(len(portions.visits)):
-        begin = go_to(tree, params, root_state, portions.moves[p], np.int64(portions.depths[p]), work, stream)
+        top = go_to(tree, params, root_state, portions.moves[p], np.int64(portions.depths[p]), work, stream)
         for _ in range(portions.visits[p]):
-            if proof(tree, work.nodes[begin]) != UNPROVEN:
-                while begin > 0 and proof(tree, work.nodes[begin]) != UNPROVEN:
-                    begin -= 1
-                if proof(tree, work.nodes[begin]) != UNPROVEN:
+            if proof(tree, work.nodes[top]) != UNPROVEN:
+                while top > 0 and proof(tree, work.nodes[top]) != UNPROVEN:
+                    top -= 1
+                if proof(tree, work.nodes[top]) != UNPROVEN:
                     return made
                 # Nothing is left to learn there: the node above it gets the other simulations.
-                begin = go_to(tree, params, root_state, portions.moves[p], begin, work, stream)
+                top = go_to(tree, params, root_state, portions.moves[p], top, work, stream)
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
-            depth = descend(tree, params, begin, np.int64(1), work, stream)
+            depth = descend(tree, params, top, np.int64(1), work, stream)
             value = value_of_leaf(tree, params, depth, work, stream)
             back_up(tree, params, work, depth, value)
             made += 1

@@ -32,7 +32,7 @@ from search.job import (
     empty_portions,
 )
 from search.kernel.engine import Engine
-from search.kernel.lazy_snapshot import Base, Itself, base_of, begin
+from search.kernel.lazy_snapshot import Itself, base_of, begin
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
@@ -163,27 +163,28 @@ class TreeRunner(Runner):
     def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
         super().__init__(engine, context, work, goes_on)
         self._arena = engine.new_tree(context.tree_slots)
-        self._base: tuple[int, Base] | None = None
-        """The snapshot that the last job started from, and its key."""
+        self._params = params_of(context)
+        self._key: int | None = None
+        """That of the snapshot that the last job started from, which is the base of its workspace."""
 
     def run(self, job: RoundJob) -> JobResult:
         engine, context, tree = self.engine, self.context, self._arena
-        if self._base is None or self._base[0] != job.snapshot.key:
+        if self._key != job.snapshot.key:
             # Prepared once for all jobs that start from it.
-            self._base = (job.snapshot.key, base_of(job.snapshot.statistics, job.snapshot.first_children))
-        base = self._base[1]
+            self._key = job.snapshot.key
+            base = base_of(job.snapshot.statistics, job.snapshot.first_children)
+            self.work = self.work._replace(base=base)
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
-        work, root_state = self.work._replace(base=base), context.root_state.copy()
+        work, params, root_state = self.work, self._params, context.root_state.copy()
+        base, lanes = work.base, context.lanes
         self._forget()
-        params, lanes = params_of(context), context.lanes
         if job.portions is None:
             # The tree counts in int32: what a job anticipates in all must not run over.
             anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
             # Ranks go round, so that none stays with a lane.
             share = (job.lane + job.round) % lanes
             params = params._replace(anticipated=anticipated, share=share, num_shares=lanes)
-        begin(tree, base, params)
-        if job.portions is None:
+            begin(tree, base, params)
             done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         else:
             done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)

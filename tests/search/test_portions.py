@@ -174,7 +174,6 @@ def test_a_portion_adds_its_visits_to_its_path_and_below(spec: str) -> None:
         np.array([path], dtype=np.uint16),
     )
     tree = engine.new_tree(50_000)
-    begin(tree, base, KNOBS)
     work = engine.new_workspace()._replace(base=base)
     assert engine.grow_portions(tree, KNOBS, root, portions, new_stream(2), work) == 90
     node, before = ROOT, ROOT
