@@ -112,7 +112,7 @@ def predict(
     """Simulate throughput and efficiency on 1 to 1,024 workers, with costs measured on this machine.
 
     The real coordinator and strategies run under a virtual clock; nothing is searched. The output also
-    says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
+    says from how many workers on the coordinator is the bottleneck.
     """
     from cluster.lab.predict.costs import FaultModel
     from cluster.lab.predict.launch import LEAST_S, PredictionPlan, run_prediction, write_prediction

@@ -16,13 +16,11 @@ from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs, steps_of
 from cluster.lab.predict.costs import Costs, FaultModel, read_costs, write_costs
 from cluster.lab.predict.prediction import (
-    Change,
     Check,
     Predicted,
     check,
     predict,
     saturation,
-    try_changes,
 )
 from cluster.lab.predict.simulated_executor import PARTS
 from cluster.lab.throughput.losses import Losses
@@ -43,8 +41,6 @@ LEAST_S = 100.0
 """About how long it takes to measure costs and to simulate two numbers of workers, in seconds: it is not
 cut."""
 COSTS_READ = "simulated with costs from a file"
-WORTH_SAYING = 1.02
-"""Smallest factor of a change that the sentences mention."""
 BASE = (
     "speedup: against one worker of the same strategy, alone on this machine (simulated as well). "
     "efficiency: speedup / workers. of ceiling: against the same number of workers that never wait. "
@@ -80,8 +76,6 @@ class Prediction:
 
     costs: dict[str, Costs]
     rows: list[Predicted]
-    changes: list[Change]
-    """Changes at the largest number of workers; for each strategy, the best first."""
     checks: list[Check]
     others: float | None = None
     """Share of other programs in the time of all cores during measurements; None if nothing was measured, or
@@ -99,7 +93,6 @@ class Prediction:
         return {
             "costs": {strategy: asdict(costs) for strategy, costs in self.costs.items()},
             "predicted": [asdict(row) for row in self.rows],
-            "changes": [asdict(change) for change in self.changes],
             "measured": [asdict(row) for row in self.checks],
             "others": self.others,
             "trusted": self.warning is None,
@@ -159,7 +152,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         if executor is not None:
             others = watch.others()
     rows: list[Predicted] = []
-    changes: list[Change] = []
     order = _ends_first(plan.workers)
     for index, strategy in enumerate(plan.strategies):
         begun_s = time.monotonic()
@@ -167,11 +159,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         found: list[Predicted] = []
         for row in predict(requests[strategy], costs[strategy], order, plan.faults, timed):
             found.append(row)
-            if row.workers == order[0]:
-                if time.monotonic() < end_s:
-                    changes += try_changes(requests[strategy], costs[strategy], row, plan.faults)
-                else:
-                    report(f"{strategy}: no time for changes of the search; more with --seconds")
             if len(found) >= 2 and time.monotonic() >= until_s:
                 break
         if left_out := sorted(set(order) - {row.workers for row in found}):
@@ -179,7 +166,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             report(f"{strategy}: no time for {numbers} workers; more with --seconds or --workers")
         rows += sorted(found, key=lambda row: plan.workers.index(row.workers))
     measured_on = provenance() if plan.costs_file is None else COSTS_READ
-    return Prediction(costs, rows, changes, checks, others, measured_on)
+    return Prediction(costs, rows, checks, others, measured_on)
 
 
 def _ends_first(workers: Sequence[int]) -> list[int]:
@@ -275,18 +262,9 @@ def _spent(rows: Sequence[Predicted]) -> Table:
 
 
 def sentences(found: Prediction) -> list[str]:
-    """Sentences about the saturation of each strategy, and about helpful changes."""
-    lines = []
-    for strategy in dict.fromkeys(row.strategy for row in found.rows):
-        rows = [row for row in found.rows if row.strategy == strategy]
-        lines.append(f"{strategy}: {_limit(rows)}")
-        helps = [c for c in found.changes if c.strategy == strategy and c.factor >= WORTH_SAYING]
-        lines += [
-            f"  with {change.what}: {words.rate(change.simulations_per_s)} on "
-            f"{counted(change.workers, 'worker')}, {change.factor:.2f} times as much"
-            for change in helps
-        ]
-    return lines
+    """Sentences about the saturation of each strategy."""
+    by_strategy = {row.strategy: [r for r in found.rows if r.strategy == row.strategy] for row in found.rows}
+    return [f"{strategy}: {_limit(rows)}" for strategy, rows in by_strategy.items()]
 
 
 def _limit(rows: Sequence[Predicted]) -> str:

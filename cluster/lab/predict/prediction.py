@@ -21,7 +21,7 @@ from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search, open_search
-from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
+from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, Setup, plan_search
 from search.tree.arena import TreeLayout
 from search.tree.merge import lone_root
@@ -31,8 +31,6 @@ SATURATED = 0.9
 ROUNDS, JOBS = 16, 16_384
 """tree: of a search with more rounds and more jobs than these, only so many are simulated, unless there are
 faults. The other rounds take as long: each begins when all jobs of the one before have ended."""
-WEAKER = "plays worse"
-"""Remark on changes that make simulations worth less; see search/LANES.md."""
 
 
 @dataclass(frozen=True)
@@ -205,70 +203,6 @@ def check(
             f"{predicted:,.0f} predicted ({error:+.1%})"
         )
     return rows
-
-
-@dataclass(frozen=True)
-class Change:
-    """The effect of one change of the request at the largest number of workers."""
-
-    strategy: str
-    what: str
-    """The options of the change, as on the command line."""
-    workers: int
-    simulations_per_s: float
-    factor: float
-    """Rate relative to the unchanged request."""
-
-
-def try_changes(
-    request: SearchRequest, costs: Costs, row: Predicted, faults: FaultModel | None = None
-) -> list[Change]:
-    """Simulate changes on the row's number of workers: lanes, longer jobs; best first."""
-    found = []
-    for what, changed in _changes(request):
-        # The coordinator selects and merges leaf by leaf.
-        more = _leaves(changed) / _leaves(request)
-        scaled = replace(costs, make_s=costs.make_s * more, absorb_s=costs.absorb_s * more)
-        simulated = _simulate(_part(changed, faults), for_request(scaled, changed), row.workers, faults)
-        rate = round(simulated.simulations_per_s, 1)
-        found.append(
-            Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
-        )
-    return sorted(found, key=lambda change: -change.factor)
-
-
-def _leaves(request: SearchRequest) -> float:
-    """Leaves per job with strategy leaf; 1 for other strategies."""
-    if not STRATEGY_CLASSES[request.strategy].by_leaves:
-        return 1.0
-    plan = plan_search(request, games.load(request.game))
-    return max(1.0, plan.size(0) / plan.playouts_per_leaf)
-
-
-def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
-    plan = plan_search(request, games.load(request.game))
-    lanes = min(2 * request.most_lanes, MAX_LANES)
-    # The length of jobs is kept, so that only the lanes change.
-    more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.most_lanes)
-    changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
-    if STRATEGY_CLASSES[request.strategy].by_rounds:
-        rounds = max(2, plan.rounds // 4)
-        what = f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})"
-        changes.append((what, replace(request, rounds=rounds)))
-    if STRATEGY_CLASSES[request.strategy].by_leaves:
-        playouts = plan.playouts_per_leaf
-        batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
-        longer = min(MAX_BATCH, 4 * batch)
-        if longer > batch:
-            what = f"--batch {longer} (jobs {longer / batch:.1f} times as long)"
-            changes.append((what, replace(request, batch=longer)))
-        for more in (4 * playouts, 32 * playouts):
-            if more <= MAX_PLAYOUTS_PER_LEAF:
-                # The size of a job is kept: it gets fewer leaves.
-                leaves = max(1, batch * playouts // more)
-                changed = replace(request, playouts_per_leaf=more, batch=leaves)
-                changes.append((f"--playouts-per-leaf {more} ({WEAKER})", changed))
-    return changes
 
 
 class NullWorker:

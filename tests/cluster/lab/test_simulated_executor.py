@@ -17,7 +17,6 @@ from cluster.lab.predict.prediction import (
     open_null,
     predict,
     saturation,
-    try_changes,
 )
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import session_on
@@ -136,7 +135,7 @@ def test_the_same_seed_predicts_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_saturation_is_found_and_longer_jobs_help() -> None:
+def test_saturation_is_found() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=16, simulations=128_000_000)
     costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)
     rows = [*predict(request, costs, [1, 16, 256], report=lambda line: None)]
@@ -144,9 +143,6 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
     assert rows[0].efficiency > 0.95 > rows[2].efficiency
     assert saturation(rows) == 256
     assert saturation(rows[:2]) is None
-    best = try_changes(request, costs, rows[2])[0]
-    assert best.what.startswith("--rounds 4")
-    assert best.factor > 1.2
 
 
 def test_speedups_have_one_base_which_is_the_rate_of_one_worker_alone() -> None:
@@ -173,11 +169,11 @@ def test_the_table_of_a_prediction_names_its_base_and_the_work_of_each_row() -> 
         *predict(small, costs["root"], [1], report=lambda line: None),
         *predict(replace(small, strategy="tree", simulations=2_000_000), costs["tree"], [1], report=str),
     ]
-    text = _printed(tables(Prediction(costs, rows, [], [])))
+    text = _printed(tables(Prediction(costs, rows, [])))
     assert "speedup: against one worker of the same strategy" in text
     assert "1,000,000" in text and "2,000,000" in text
     ran = Check("root", 16, 2, 300_000, 1e6, (9e5, 1.1e6), 1e6, 0.0)
-    text = _printed(tables(Prediction(costs, rows, [], [ran])))
+    text = _printed(tables(Prediction(costs, rows, [ran])))
     assert "300,000 simulations, 16 lanes" in text
 
 
