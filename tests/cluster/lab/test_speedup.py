@@ -322,8 +322,7 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
 
 def test_time_is_no_limit_of_what_is_fixed() -> None:
     fixed = Measurement(seconds=5.0, simulations=100, repeats=1)
-    for asked in (fixed, Measurement(seconds=0.0), Measurement(seconds=float("nan"))):
-        with pytest.raises(InvalidInput, match="seconds"):
-            _request("tictactoe", asked, ["root"], 2)
+    with pytest.raises(InvalidInput, match="seconds"):
+        _request("tictactoe", fixed, ["root"], 2)
     assert _counts(Measurement())[-1] == num_cores()
     assert _counts(Measurement(workers="3,5")) == [3, 5]
