@@ -78,6 +78,7 @@ WRONG: dict[tuple[str, ...], list[tuple[tuple[str, ...], str, str]]] = {
             )
         ),
         (("benchmark", "tictactoe", "--seconds", "0"), "--seconds: 0", "above 0"),
+        (("speedup", "tictactoe", "--seconds", "nan"), "--seconds: nan", "more than 0"),
         (("benchmark", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1"),
         (("benchmark", "tictactoe", "--against", "ludii"), "--against: 'ludii'", "openspiel"),
         (("benchmark", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),
