@@ -56,7 +56,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaf, "PAYS_JOB_S", 1e9)
 
 
-@pytest.fixture(params=[1, 2, 6], ids="{} threads".format)
+@pytest.fixture(params=[1, 6], ids="{} threads".format)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     with closing(ThreadsExecutor(request.param)) as executor:
         yield executor
