@@ -109,7 +109,7 @@ SHORT_ROUND, FEW_BUNDLES = 8, 16
 """A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle and at most
 FEW_BUNDLES bundles: with two bundles in flight one call carries all that a worker does in the round. On two
 cores, 16 lanes, that saves the driver, Ray and the host process 6 of 23 ms of CPU time a round. Simulated, it
-gains 1 to 4 % in searches of 3 million simulations on one to four workers, and loses at most 1 % elsewhere."""
+gains 1 to 4 % with 3 million simulations on one to four workers, and loses at most 1 % elsewhere."""
 MANY_CALLS_PER_S = 700.0
 """More calls in a second keep the driver from its other work, and two cores from that of the workers."""
 _WEIGHT = 0.05
