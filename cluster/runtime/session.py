@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from cluster.runtime.drive import TICK_S, drive
-from cluster.runtime.tasks import OPENED, Common, Event, Executor, JobDone, JobLost, Task
+from cluster.runtime.tasks import OPENED, Common, Event, Executor, JobDone, JobFailed, JobLost, Task
 from search.coordinator import Coordinator, SearchFailed
 from search.job import Job
 from search.prepare import Search
@@ -103,10 +103,11 @@ class Session:
         """
         try:
             drive(self, self.executor, observers)
-        except BaseException as error:
+        except SearchFailed as failed:
             self.failed = True
-            if isinstance(error, SearchFailed) and error.__cause__ is not None:
-                raise error.__cause__ from None
+            raise (failed.__cause__ or failed) from None
+        except BaseException:
+            self.failed = True
             raise
         result = self.end()
         for observer in observers:
@@ -128,15 +129,18 @@ class Session:
 
     def take(self, event: Event) -> list[Task]:
         """Take the outcome of a job; returns the tasks to run now. Raises SearchFailed."""
-        if isinstance(event, JobDone):
-            return self._tasks(self.coordinator.job_done(event.result, self.elapsed_s))
-        if isinstance(event, JobLost):
-            return self._tasks(self.coordinator.job_lost(event.index, event.reason))
-        try:
-            self.coordinator.job_failed(event.index, event.error)
-        except SearchFailed as failed:
-            raise failed from event.cause
-        return []
+        jobs: list[Job] = []
+        match event:
+            case JobDone():
+                jobs = self.coordinator.job_done(event.result, self.elapsed_s)
+            case JobLost():
+                jobs = self.coordinator.job_lost(event.index, event.reason)
+            case JobFailed():
+                try:
+                    self.coordinator.job_failed(event.index, event.error)
+                except SearchFailed as failed:
+                    raise failed from event.cause
+        return self._tasks(jobs)
 
     def _tasks(self, jobs: list[Job]) -> list[Task]:
         return [task_of(job, self.context, self._work(job)) for job in jobs]
