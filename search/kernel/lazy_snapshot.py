@@ -78,7 +78,7 @@ class Itself:
 
 
 @cached_njit
-def begin(tree: Tree, base: Base, params: SearchParams) -> None:
+def begin_tree(tree: Tree, base: Base, params: SearchParams) -> None:
     """Make the tree, which is modified in place, the lazy form of the snapshot: its root alone."""
     clear(tree)
     _take_row(tree, ROOT, base, 0)

@@ -23,7 +23,7 @@ from games.rules import CHANCE, State
 from search.job import Portions
 from search.kernel.backup import back_up, note_score, value_of_leaf
 from search.kernel.expand import may_expand
-from search.kernel.lazy_snapshot import begin, unfold
+from search.kernel.lazy_snapshot import begin_tree, unfold
 from search.kernel.loop import descend
 from search.kernel.params import SCORED, SearchParams
 from search.kernel.uct import best_child
@@ -229,7 +229,7 @@ def grow_portions(
     They are fewer than asked for only when the root is proven. Tree, stream and workspace are modified in
     place; what was in the tree is forgotten.
     """
-    begin(tree, work.base, params)
+    begin_tree(tree, work.base, params)
     made = 0
     for p in range(len(portions.visits)):
         top = go_to(tree, params, root_state, portions.moves[p], np.int64(portions.depths[p]), work, stream)

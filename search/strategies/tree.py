@@ -32,7 +32,7 @@ from search.job import (
     empty_portions,
 )
 from search.kernel.engine import Engine
-from search.kernel.lazy_snapshot import Itself, base_of, begin
+from search.kernel.lazy_snapshot import Itself, base_of, begin_tree
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
 from search.kernel.workspace import Workspace
@@ -184,7 +184,7 @@ class TreeRunner(Runner):
             # Ranks go round, so that none stays with a lane.
             share = (job.lane + job.round) % lanes
             params = params._replace(anticipated=anticipated, share=share, num_shares=lanes)
-            begin(tree, base, params)
+            begin_tree(tree, base, params)
             done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         else:
             done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)

@@ -23,7 +23,7 @@ from search.features import RANDOM, Features
 from search.job import Context
 from search.kernel.backup import reset_outlook
 from search.kernel.engine import engine_of
-from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
+from search.kernel.lazy_snapshot import Base, base_of, begin_tree, unfold
 from search.kernel.params import NO_CUT, SearchParams
 from search.kernel.uct import best_child
 from search.kernel.workspace import VALUE
@@ -181,7 +181,7 @@ def restored(statistics: Statistics) -> Tree:
 @cached_njit
 def unfold_all(tree: Tree, base: Base, params: SearchParams) -> None:
     """Begin the tree, and unfold every node, breadth first."""
-    begin(tree, base, params)
+    begin_tree(tree, base, params)
     places = np.zeros(len(base.first_children), dtype=np.int32)
     following = 1
     for row in range(len(places)):

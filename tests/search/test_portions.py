@@ -16,7 +16,7 @@ from games.rng import new_stream
 from search.coordinator import Coordinator
 from search.job import Portions, RoundJob, empty_portions
 from search.kernel.engine import engine_of
-from search.kernel.lazy_snapshot import base_of, begin
+from search.kernel.lazy_snapshot import base_of, begin_tree
 from search.packing.arrays import CorruptState
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -146,7 +146,7 @@ def test_the_whole_tree_as_a_portion_is_a_sequential_search(spec: str, solver: b
     grown = []
     for by_portions in (False, True):
         tree, work, root = engine.new_tree(20_000), engine.new_workspace(), game.initial_state()
-        begin(tree, work.base, params)
+        begin_tree(tree, work.base, params)
         if by_portions:
             whole = empty_portions(1, 1)
             whole.visits[0] = 500

@@ -15,7 +15,7 @@ from games.game import State
 from games.rng import new_stream
 from search.features import Features
 from search.kernel.engine import Engine, engine_of
-from search.kernel.lazy_snapshot import base_of, begin
+from search.kernel.lazy_snapshot import base_of, begin_tree
 from search.kernel.lazy_snapshot import visits_before as compiled_visits_before
 from search.kernel.params import SearchParams
 from search.prepare import open_search
@@ -47,7 +47,7 @@ def lane(
     base = base_of(statistics)
     tree = engine.new_tree(slots)
     if folded:
-        begin(tree, base, params)
+        begin_tree(tree, base, params)
     else:
         unfold_all(tree, base, params)
     work = engine.new_workspace()._replace(base=base)
@@ -112,7 +112,7 @@ def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
     for column in statistics:
         column.flags.writeable = False
     base = base_of(statistics)
-    begin(new_tree(100), base, KNOBS)
+    begin_tree(new_tree(100), base, KNOBS)
     assert all(column.flags.writeable for column in base.statistics)
     assert columns(base.statistics) == columns(statistics)
 
@@ -186,7 +186,7 @@ def test_lanes_with_hidden_information_try_different_moves(lanes: int, simulatio
     base, tries = base_of(known), []
     for lane in range(lanes):
         params = lane_params(lane, lanes)
-        begin(tree, base, params)
+        begin_tree(tree, base, params)
         engine.simulate(tree, params, view, 1, new_stream(lane), work._replace(base=base))
         tries += tried(tree)[simulations:]
     assert len(set(tries)) == len(tries) == lanes
