@@ -43,7 +43,11 @@ export async function send(path, headers, options) {
   if (known) headers.Authorization = `Bearer ${known}`;
   const answer = await fetch(ROOT + path, { headers, ...options }).catch(() => Response.error());
   if (answer.ok) return answer;
-  if (answer.status === 401) needs.dispatchEvent(new Event("token"));
+  if (answer.status === 401) {
+    // A token may have been given since this was sent.
+    if (token() !== known) return send(path, headers, options);
+    needs.dispatchEvent(new Event("token"));
+  }
   throw new Problem(answer.status, await answer.json().catch(() => null));
 }
 

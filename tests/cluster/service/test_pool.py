@@ -321,10 +321,11 @@ def test_a_limited_search_runs_on_the_first_workers_and_is_divided_among_them() 
     assert len(queue.take(0, 4, 8, 1e9)) == 2
 
 
-def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
+@pytest.mark.parametrize(("num_jobs", "bundles"), [(16, [8, 8]), (64, [19, 19, 8, 8, 3, 3, 1, 1, 1, 1])])
+def test_rounds_are_divided_in_a_pool_as_in_a_search_alone(num_jobs: int, bundles: list[int]) -> None:
     """A lone search of a service gets bundles of the sizes that `TaskQueue` finds best."""
     statistics = lone_root()
-    jobs = [RoundJob(i, i, 7, 100, Snapshot(7, statistics)) for i in range(16)]
+    jobs = [RoundJob(i, i, 7, 100, Snapshot(7, statistics)) for i in range(num_jobs)]
     pool, alone = PoolQueue(), TaskQueue()
     pool.open(1, 0)
     sizes = []
@@ -333,9 +334,9 @@ def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
         found: list[int] = []
         while len(queue):
             share = queue.bundle_size(4, running=sum(found))
-            found += [len(queue.take(slot, 2, share, 1e9)) for slot in range(2)]
+            found += [size for slot in range(2) if (size := len(queue.take(slot, 2, share, 1e9)))]
         sizes.append(found)
-    assert sizes == [[6, 6, 2, 2]] * 2
+    assert sizes == [bundles] * 2
 
 
 class Idle(Fake):
