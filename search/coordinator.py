@@ -247,8 +247,11 @@ class Coordinator:
         jobs = [] if self.finished else self._ledger.items
         return jobs + self._issue(elapsed_s)
 
-    def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
-        """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
+    def job_done(self, done: JobResult, elapsed_s: float = 0.0, held_s: float = 0.0) -> list[Job]:
+        """Take a result; returns the jobs to run now. It is absorbed when all results before it have been.
+
+        ``held_s``: seconds for which its worker has kept it, because other jobs ran in the same call.
+        """
         if not self._ledger.settle(done.index) or self.finished:
             self.counters.late_results += 1
             return []
@@ -259,7 +262,7 @@ class Coordinator:
         jobs: list[Job] = []
         strategy, started, costs = self.search.strategy, self.stopwatch(), self.counters.round_costs
         if self._ended_s is not None:
-            costs.send_s += max(0.0, elapsed_s - done.duration_s - self._ended_s)
+            costs.send_s += max(0.0, elapsed_s - held_s - done.duration_s - self._ended_s)
             self._ended_s = None
         rounds = costs.rounds
         early = self._early

@@ -132,7 +132,7 @@ class Session:
         jobs: list[Job] = []
         match event:
             case JobDone():
-                jobs = self.coordinator.job_done(event.result, self.elapsed_s)
+                jobs = self.coordinator.job_done(event.result, self.elapsed_s, event.held_s)
             case JobLost():
                 jobs = self.coordinator.job_lost(event.index, event.reason)
             case JobFailed():

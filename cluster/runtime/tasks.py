@@ -111,6 +111,8 @@ class JobDone:
     result: Any
     """An Outcome; in a search, a JobResult."""
     context: int = OPENED
+    held_s: float = 0.0
+    """Seconds from the end of the job to that of the call that ran it, and further ones."""
 
 
 @dataclass(frozen=True)

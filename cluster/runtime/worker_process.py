@@ -188,10 +188,14 @@ class WorkerProcess(ContextWorkers):
     """Runs bundles of jobs, one at a time; jobs that await something are begun, and end in a later call."""
 
     def __init__(
-        self, make_worker: Callable[[], TaskWorker], gives_way: bool = False, node: str = ""
+        self,
+        make_worker: Callable[[], TaskWorker],
+        gives_way: bool = False,
+        node: str = "",
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """``gives_way``: whether the process lowers its priority for other processes, such as a server."""
-        self._node = node
+        self._node, self._clock = node, clock
         if gives_way:
             give_way()
         super().__init__(make_worker)
@@ -226,7 +230,12 @@ class WorkerProcess(ContextWorkers):
             self.add(key, pickle.loads(value))
         for context, lane, state in call.states:
             self.take_over(context, lane, state)
-        events = [event for context, index, job in jobs if (event := self.run(context, index, job))]
+        came = [(event, self._clock()) for each in jobs if (event := self.run(*each))]
+        ended_s = self._clock()
+        events = [
+            replace(each, held_s=ended_s - came_s) if isinstance(each, JobDone) else each
+            for each, came_s in came
+        ]
         events += self.ended(0.0 if events else COLLECT_S, MORE_S)
         sent = [replace(each, cause=None) if isinstance(each, JobFailed) else each for each in events]
         return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
