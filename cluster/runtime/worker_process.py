@@ -164,10 +164,9 @@ class ContextWorkers:
         return worker
 
 
-COLLECT_S = 0.25
-"""Longest wait of a call in seconds for the first job that ends: jobs of later calls are begun after it."""
-MORE_S = 0.002
-"""Seconds that a call waits for other jobs when the first has ended: a call costs more than that."""
+COLLECT_S, MORE_S = 0.25, 0.002
+"""Longest wait of a call in seconds for the first job that ends, because jobs of later calls are begun after
+it, and how long it waits for others then: a call costs more than that."""
 
 
 class Ready(NamedTuple):
@@ -231,11 +230,13 @@ class WorkerProcess(ContextWorkers):
         for context, lane, state in call.states:
             self.take_over(context, lane, state)
         came = [(event, self._clock()) for each in jobs if (event := self.run(*each))]
-        ended_s = self._clock()
-        events = [
-            replace(each, held_s=ended_s - came_s) if isinstance(each, JobDone) else each
+        came += [(event, self._clock()) for event in self.ended(0.0 if came else COLLECT_S, MORE_S)]
+        sent = [
+            replace(each, held_s=self._clock() - came_s)
+            if isinstance(each, JobDone)
+            else replace(each, cause=None)
+            if isinstance(each, JobFailed)
+            else each
             for each, came_s in came
         ]
-        events += self.ended(0.0 if events else COLLECT_S, MORE_S)
-        sent = [replace(each, cause=None) if isinstance(each, JobFailed) else each for each in events]
         return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)

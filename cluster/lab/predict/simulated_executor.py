@@ -347,9 +347,8 @@ class SimulatedExecutor(Executor):
         number, free_s = next(self._numbers), 0.0
         if slot.failures:
             free_s = self._now_s - self._slip_s + self._faults.restart_s
-        worker = _TimedWorker(self._worker, self._duration_s)
-        called = WorkerProcess(lambda: worker, clock=lambda: worker.busy_s)
-        self._actors[number] = _Actor(worker, called, free_s)
+        one = _TimedWorker(self._worker, self._duration_s)
+        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: one.busy_s), free_s)
         process = Process(number, None, math.inf, now_s=self.clock)
         process.preparing = self.dispatcher.prepare(slot, process)
         return process

@@ -37,24 +37,20 @@ export function read(text) {
   });
 }
 
-/** Send a request to the service, with the token, if there is one. Throws Problem unless it succeeds. */
+/** Send a request with the token, if there is one, and again if one was given meanwhile. Throws Problem unless it succeeds. */
 export async function send(path, headers, options) {
   const known = token();
   if (known) headers.Authorization = `Bearer ${known}`;
   const answer = await fetch(ROOT + path, { headers, ...options }).catch(() => Response.error());
   if (answer.ok) return answer;
-  if (answer.status === 401) {
-    // A token may have been given since this was sent.
-    if (token() !== known) return send(path, headers, options);
-    needs.dispatchEvent(new Event("token"));
-  }
+  if (answer.status === 401 && token() !== known) return send(path, headers, options);
+  if (answer.status === 401) needs.dispatchEvent(new Event("token"));
   throw new Problem(answer.status, await answer.json().catch(() => null));
 }
 
 /** JSON from the service. Throws Problem. */
 export async function ask(method, path, body = undefined, more = {}) {
-  const sent = { ...more };
-  if (body !== undefined) sent["Content-Type"] = "application/json";
+  const sent = body === undefined ? { ...more } : { ...more, "Content-Type": "application/json" };
   const answer = await send(path, sent, { method, body: body && JSON.stringify(body) });
   return answer.text().then(read).catch(() => Promise.reject(new Problem(answer.status)));
 }

