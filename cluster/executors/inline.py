@@ -86,7 +86,7 @@ class InlineExecutor:
             status.worked(now_s - self._counted_s, *counted_of(events))
             self._counted_s = now_s
             status.become(WorkerState.BUSY if self._workers.begun else WorkerState.IDLE)
-        return events
+        return [*events]
 
 
 def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event | None:

@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import games
 import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.tasks import OPENED, AwaitingWorker, Event, JobDone, JobFailed, TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, JobDone, JobFailed, TaskWorker
 from cluster.system.processes import give_way
 from games.errors import foreign
 
@@ -112,7 +112,7 @@ class ContextWorkers:
             del self._contexts[key]
             self._workers.pop(key, None)
 
-    def run(self, key: int, index: int, job: Any) -> Event | None:
+    def run(self, key: int, index: int, job: Any) -> JobDone | JobFailed | None:
         """Run a job in the context with this key, or begin it if it awaits something: then None, and `ended`
         returns its event."""
         try:
@@ -125,7 +125,7 @@ class ContextWorkers:
         self.begun.expect(future, (key, index))
         return None
 
-    def ended(self, timeout_s: float, more_s: float = 0.0) -> list[Event]:
+    def ended(self, timeout_s: float, more_s: float = 0.0) -> list[JobDone | JobFailed]:
         """The events of begun jobs that have ended; waits at most ``timeout_s`` seconds for the first.
 
         ``more_s``: seconds to wait for others when the first has come.
@@ -134,7 +134,7 @@ class ContextWorkers:
         if came and more_s and self.begun:
             time.sleep(more_s)
             came += self.begun.take(0.0)
-        events: list[Event] = []
+        events: list[JobDone | JobFailed] = []
         for (context, index), future in came:
             error = future.exception()
             if error is None:
@@ -235,8 +235,6 @@ class WorkerProcess(ContextWorkers):
             replace(each, held_s=self._clock() - came_s)
             if isinstance(each, JobDone)
             else replace(each, cause=None)
-            if isinstance(each, JobFailed)
-            else each
             for each, came_s in came
         ]
         return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
