@@ -110,13 +110,15 @@ class RoundCosts:
     jobs_s: float = 0.0
     """CPU time of all jobs on their workers."""
     longest_s: float = 0.0
-    """CPU time of the longest job of each round."""
+    """CPU time of the longest job of each round, or of its longest portion."""
     merge_s: float = 0.0
     """Time of the coordinator in which results come into the tree."""
     snapshot_s: float = 0.0
     """Time of the coordinator in which it takes what the jobs of the next round start from."""
     plan_s: float = 0.0
     """Time of the coordinator in which it makes jobs."""
+    shared: bool = False
+    """Whether portions are taken by whoever is free, instead of jobs."""
     send_s: float = 0.0
     """What else passes between the last result of a round and the first job of the next at a worker."""
 
@@ -137,6 +139,8 @@ class RoundCosts:
         width = min(cores, lanes)
         if not by_rounds:
             return self.jobs_s / cores / max(self.jobs_s / width, self.serial_s)
+        if self.shared:
+            return self.jobs_s / cores / (max(self.longest_s, self.jobs_s / cores) + self.serial_s)
         waves = math.ceil(lanes / width)
         return self.jobs_s / cores / (self.longest_s + (waves - 1) * self.jobs_s / lanes + self.serial_s)
 
@@ -262,12 +266,11 @@ class Coordinator:
         jobs: list[Job] = []
         strategy, started, costs = self.search.strategy, self.stopwatch(), self.counters.round_costs
         if self._ended_s is not None:
-            costs.send_s += max(0.0, elapsed_s - held_s - done.duration_s - self._ended_s)
+            costs.send_s += max(0.0, elapsed_s - held_s - done.duration_s / done.threads - self._ended_s)
             self._ended_s = None
         rounds = costs.rounds
         early = self._early
-        # No job of another round is out as long as it is waited for several: so many are those that lack.
-        while not self.finished and strategy.absorbed in early and len(early) >= strategy.waits_for:
+        while not self.finished and strategy.absorbed in early:
             self._absorb(strategy.jobs[strategy.absorbed], early.pop(strategy.absorbed)[0])
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.
@@ -444,9 +447,12 @@ class Coordinator:
         if ends_round:
             strategy.end_round()
             costs.snapshot_s += self.stopwatch() - merged
-        if done.jobs == 1:
+        if done.parts_s is not None:
+            costs.shared = True
+            self._round_cpu_s += done.parts_s.tolist()
+        elif not job.divided:
             self._round_cpu_s.append(done.cpu_s)
-        if len(self._round_cpu_s) == strategy.lanes:
+        if self._round_cpu_s and strategy.absorbed % strategy.lanes == 0:
             costs.rounds += 1
             costs.jobs_s += sum(self._round_cpu_s)
             costs.longest_s += max(self._round_cpu_s)

@@ -80,6 +80,8 @@ class Job:
     """The sequence of jobs that it belongs to; None if it belongs to none."""
     divided = False
     """Whether it has a part for each thread of this process, and runs where the tree is: `Task.divided`."""
+    changes_tree = False
+    """Whether nothing may look at the tree while it runs."""
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -264,6 +266,8 @@ class JobResult(_Sent):
     """Simulations run; fewer than requested only if the lane's root was proven."""
     added: Statistics | None = None
     """Strategies root and tree: the increments of nodes."""
+    parts: npt.NDArray[np.int64] | None = None
+    """[lists, 2] where ``added`` is several lists: the first row of each, and its number of rows."""
     sums: npt.NDArray[np.float64] | None = None
     """Strategy leaf: float64[B], the sum of the first player's returns for each leaf."""
     playouts: int = 0
@@ -285,4 +289,8 @@ class JobResult(_Sent):
     outlook: Outlook | None = None
     """The best line, or scores by player."""
     jobs: int = 1
-    """The number of jobs whose results it stands for; other than 1 if they are in the tree already."""
+    """The number of jobs whose results it stands for."""
+    threads: int = 1
+    """How many worked on it side by side; ``duration_s`` is the time of all of them."""
+    parts_s: npt.NDArray[np.float64] | None = None
+    """CPU times, in seconds, of the portions that they shared out; None if there were none."""

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.executors.inline import run_task
@@ -35,7 +35,8 @@ class ThreadsExecutor(Executor):
         self._used = threads
         self._queue = TaskQueue()
         self._divided: deque[Task] = deque()
-        """Tasks that use all threads."""
+        """Tasks that use all threads; the first has begun if ``_together``."""
+        self._together = False
         self._parts: dict[int, Callable[[], int]] = {}
         """What each thread has to do for such a task, by slot, until it begins."""
         self._failed: Exception | None = None
@@ -93,7 +94,7 @@ class ThreadsExecutor(Executor):
 
     def wait(self, timeout_s: float) -> list[Event]:
         if self._divided:
-            return [self._run_together(self._divided.popleft())]
+            return self._run_together(self._divided[0], timeout_s)
         try:
             events = [self._events.get(timeout=timeout_s)]
         except queue.Empty:
@@ -104,10 +105,14 @@ class ThreadsExecutor(Executor):
 
     def drop(self) -> None:
         """Forget all tasks; waits for the end of those that run."""
-        self._divided.clear()
         with self._changed:
             self._queue.clear()
+            self._parts.clear()
+            if self._together:
+                self._divided[0].job.stop()
             self._changed.wait_for(lambda: not self._running)
+        self._divided.clear()
+        self._together = False
         while not self._events.empty():
             self._events.get()
 
@@ -144,22 +149,21 @@ class ThreadsExecutor(Executor):
                     if not self._running:
                         self._changed.notify_all()
 
-    def _run_together(self, task: Task) -> Event:
-        """Run a task in all threads; returns when all have done their part."""
-        parts: Sequence[Callable[[], int]] = task.job.parts()
-        try:
-            with self._changed:
-                self._failed = None
-                self._parts = dict(enumerate(parts))
+    def _run_together(self, task: Task, timeout_s: float) -> list[Event]:
+        """Run a task in all threads; returns its event when all have done their part, or none before that."""
+        with self._changed:
+            if not self._together:
+                self._together, self._failed = True, None
+                self._parts = dict(enumerate(task.job.parts()))
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: not self._parts and not self._running)
-        except BaseException:
-            with self._changed:
-                self._parts.clear()
-            raise
+            patience_s = None if task.job.changes_tree else timeout_s
+            if not self._changed.wait_for(lambda: not self._parts and not self._running, patience_s):
+                return []
+        self._divided.popleft()
+        self._together = False
         if self._failed is not None:
-            return JobFailed.by(self._failed, task.index, task.context)
-        return JobDone(task.job.outcome(), task.context)
+            return [JobFailed.by(self._failed, task.index, task.context)]
+        return [JobDone(task.job.outcome(), task.context)]
 
     def _run_part(self, slot: int, part: Callable[[], int]) -> None:
         status = self._statuses[slot]

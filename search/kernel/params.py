@@ -36,6 +36,8 @@ PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = Fa
 games/compile/rule_stubs.py. None may be called as anything that a kernel's module has."""
 KNOWN = False
 """Whether positions are those of search/kernel/known.py."""
+COMPILED = False
+"""Whether the rules are, and so the kernels."""
 
 LEAF = -1
 """The answer of a selection where a simulation goes no further."""

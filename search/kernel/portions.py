@@ -11,6 +11,7 @@ visits than are planned in it is not cut, however large: it tells too little of 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,17 @@ from search.job import Portions
 from search.kernel.backup import back_up, note_score, value_of_leaf
 from search.kernel.expand import may_expand
 from search.kernel.lazy_snapshot import begin_tree, unfold
+from search.kernel.learning import look_back
 from search.kernel.loop import descend
-from search.kernel.params import SCORED, SearchParams
+from search.kernel.params import COMPILED, LEARNT, SCORED, SearchParams
+from search.kernel.threads import Marks, count_up, cpu_seconds, stream_of
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
 from search.tree.arena import (
     COMPLETE,
+    FULL,
     NO_BLOCK,
+    NODES,
     PROOF_SHIFT,
     ROOT,
     UNPROVEN,
@@ -39,9 +44,52 @@ from search.tree.arena import (
     num_children,
     proof,
 )
-from search.tree.merge import ABSENT, find_child
+from search.tree.merge import ABSENT, Statistics, collect, find_child
 
 NOWHERE = -1
+TAKEN, STOPPED = 0, 8
+"""Places of a batch's marks, a cache line each: how many portions were taken; whether no more should be."""
+ROWS, MADE, LARGEST, IS_FULL = range(4)
+"""Columns of a batch's results: rows of increments, simulations, nodes of the tree, whether it was full."""
+PLACE = 2**32 - 1
+"""The bits of a portion's number that say which of its lane's it is; the others are the lane."""
+
+
+class Batch(NamedTuple):
+    """P portions of a round, and what comes of them."""
+
+    portions: Portions
+    numbers: npt.NDArray[np.int64]
+    """[P] the lane times PLACE + 1, and which of its portions it is. It decides the random stream."""
+    begun: np.uint64
+    """`games.rng.begin_stream` of what the streams of a round have in common."""
+    order: npt.NDArray[np.int64]
+    """[P] the portions in the order in which they are taken."""
+    least: int
+    """The visits of a node from which on its children are reported."""
+    begin: npt.NDArray[np.int64]
+    """[P + 1] the row where the increments of each portion begin; as many as fit before the next are kept."""
+    rows: Statistics
+    """The increments."""
+    results: npt.NDArray[np.int64]
+    """[P, 4] ROWS, MADE, LARGEST, IS_FULL."""
+    seconds: npt.NDArray[np.float64]
+    """[P] CPU time, where rules are compiled."""
+    marks: Marks
+    """[16] TAKEN, STOPPED."""
+
+
+class Scratch(NamedTuple):
+    """What a thread needs to grow portions, beside a workspace."""
+
+    stream: Stream
+    """[2]"""
+    clock: Marks
+    """[2]"""
+    places: npt.NDArray[np.int32]
+    """[R] for as many rows as a portion may have; as `base_rows`."""
+    base_rows: npt.NDArray[np.int32]
+    """[R]"""
 
 
 @inner_njit
@@ -145,7 +193,7 @@ def divide(
                 while left == 0:
                     lane += 1
                     left = sizes[lane]
-                taken = min(here, left)
+                taken = min(here, left, most)
                 lanes[count] = lane
                 portions.visits[count] = taken
                 portions.depths[count] = depth
@@ -221,30 +269,86 @@ def go_to(
     return int(length)
 
 
-def grow_portions(
-    tree: Tree, params: SearchParams, root_state: State, portions: Portions, stream: Stream, work: Workspace
+def grow_portion(
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    moves: npt.NDArray[np.uint16],
+    depth: Int,
+    visits: Int,
+    work: Workspace,
+    stream: Stream,
 ) -> int:
-    """Generic: make the simulations of each portion, from the snapshot ``work.base`` on; returns how many.
+    """Generic: make so many simulations of the subtree to which ``moves`` lead; returns how many were made.
 
     They are fewer than asked for only when the root is proven. Tree, stream and workspace are modified in
-    place; what was in the tree is forgotten.
+    place; what was in the tree is forgotten, and it begins with the snapshot ``work.base``.
     """
     begin_tree(tree, work.base, params)
-    made = 0
-    for p in range(len(portions.visits)):
-        top = go_to(tree, params, root_state, portions.moves[p], np.int64(portions.depths[p]), work, stream)
-        for _ in range(portions.visits[p]):
+    top = go_to(tree, params, root_state, moves, depth, work, stream)
+    for made in range(visits):
+        if proof(tree, work.nodes[top]) != UNPROVEN:
+            while top > 0 and proof(tree, work.nodes[top]) != UNPROVEN:
+                top -= 1
             if proof(tree, work.nodes[top]) != UNPROVEN:
-                while top > 0 and proof(tree, work.nodes[top]) != UNPROVEN:
-                    top -= 1
-                if proof(tree, work.nodes[top]) != UNPROVEN:
-                    return made
-                # Nothing is left to learn there: the node above it gets the other simulations.
-                top = go_to(tree, params, root_state, portions.moves[p], top, work, stream)
-            for i in range(len(work.state)):
-                work.state[i] = work.leaf_state[i]
-            depth = descend(tree, params, top, np.int64(1), work, stream)
-            value = value_of_leaf(tree, params, depth, work, stream)
-            back_up(tree, params, work, depth, value)
-            made += 1
-    return made
+                return made
+            # Nothing is left to learn there: the node above it gets the other simulations.
+            top = go_to(tree, params, root_state, moves, top, work, stream)
+        for i in range(len(work.state)):
+            work.state[i] = work.leaf_state[i]
+        below = descend(tree, params, top, np.int64(1), work, stream)
+        value = value_of_leaf(tree, params, below, work, stream)
+        back_up(tree, params, work, below, value)
+    return int(visits)
+
+
+def grow_portions(
+    tree: Tree, params: SearchParams, root_state: State, batch: Batch, work: Workspace, scratch: Scratch
+) -> int:
+    """Generic: grow one portion after the other until none is left, or ``batch.marks[STOPPED]`` is set.
+
+    Several threads may do that side by side, each with a tree, a workspace and scratch of its own: who grows
+    a portion changes nothing. Returns how many first portions of a lane this one has taken.
+    """
+    portions, base, marks = batch.portions, work.base, batch.marks
+    lanes = 0
+    while True:
+        if COMPILED:
+            place = count_up(marks, TAKEN)
+        else:
+            place = marks[TAKEN]
+            marks[TAKEN] += 1
+        if place >= len(batch.order) or marks[STOPPED] != 0:
+            return lanes
+        p = batch.order[place]
+        if COMPILED:
+            batch.seconds[p] = -cpu_seconds(scratch.clock)
+        stream_of(scratch.stream, batch.begun, batch.numbers[p])
+        moves, depth, visits = portions.moves[p], np.int64(portions.depths[p]), portions.visits[p]
+        made = grow_portion(tree, params, root_state, moves, depth, visits, work, scratch.stream)
+        if LEARNT:
+            look_back(tree, base.statistics, base.first_children, work)
+        begin, least = batch.begin[p], batch.least
+        limit = batch.begin[p + 1] - begin
+        rows = limit + 1
+        while rows > limit:
+            rows = collect(
+                tree,
+                base.statistics,
+                base.first_children,
+                least,
+                batch.rows,
+                begin,
+                limit,
+                scratch.places,
+                scratch.base_rows,
+            )
+            least = max(2 * least, 2)
+        results = batch.results[p]
+        results[ROWS] = rows
+        results[MADE] = made
+        results[LARGEST] = tree.counts[NODES]
+        results[IS_FULL] = tree.counts[FULL]
+        lanes += batch.numbers[p] & PLACE == 0
+        if COMPILED:
+            batch.seconds[p] += cpu_seconds(scratch.clock)

@@ -5,113 +5,29 @@ on threads: job j is selected when exactly the results of jobs 0 to j - lanes ar
 `search.strategies.leaf` does with workers elsewhere. So statistics are equal, bit for bit, for any number of
 threads. A job that takes microseconds costs no call of Python.
 
-The lock is made of atomic access to int64 arrays that several threads share. Compiled code alone calls these
-functions, in threads that run without Python's global lock.
+Compiled code alone calls these functions, in threads that run without Python's global lock.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from games.compile.rule_stubs import PLAYERS
 from games.jit import inner_njit
-from games.rng import GOLDEN, Stream, mix
 from games.rules import State
 from search.kernel.loop import absorb_leaves, play_out_leaves, select_leaves
 from search.kernel.params import SearchParams
+from search.kernel.threads import Marks, load, lock, pause, store, stream_of, unlock
 from search.kernel.workspace import PLAYOUTS, VALUE, Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
-
-Marks = npt.NDArray[np.int64]
-
-SPINS = 1_000
-"""How often a thread that waits looks before it lets others run: some microseconds."""
-YIELDS = 100
-"""How often it lets others run before it sleeps."""
-SLEEP_US = 20
-"""Length of a sleep in microseconds."""
-
-_sched_yield = types.ExternalFunction("sched_yield", types.int32())
-_usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
-
-
-def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """A pointer to an item; the index is at least 0."""
-    items = context.make_array(array_type)(context, builder, array)
-    return cgutils.get_item_pointer(context, builder, array_type, items, [index], wraparound=False)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load(typing_context: Any, array: Any, index: Any) -> Any:
-    """The item, and all that was written before it was stored."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load_atomic(_place(context, builder, signature.args[0], *args), "acquire", 8)
-
-    return types.int64(array, types.intp), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write the item after all that was written before."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], *args[:2])
-        builder.store_atomic(args[2], place, "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def take(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write the item if it is 0, in one step; returns whether it was."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], *args[:2])
-        nothing = context.get_constant(types.int64, 0)
-        pair = builder.cmpxchg(place, nothing, args[2], "acq_rel", "acquire")
-        return builder.extract_value(pair, 1)
-
-    return types.boolean(array, types.intp, types.int64), generate
-
-
-@inner_njit
-def pause(looks: int) -> None:
-    """What a thread does after it has looked in vain that many times."""
-    if looks > SPINS + YIELDS:
-        _usleep(np.uint32(SLEEP_US))
-    elif looks > SPINS:
-        _sched_yield()
-
-
-@inner_njit
-def lock(marks: Marks, index: int, owner: int) -> None:
-    """Wait until the item is 0, and make it ``owner``, which is not 0."""
-    looks = 0
-    while load(marks, index) != 0 or not take(marks, index, owner):
-        looks += 1
-        pause(looks)
-
-
-@inner_njit
-def unlock(marks: Marks, index: int) -> None:
-    """Make the item 0, after all that was written before."""
-    store(marks, index, 0)
-
 
 LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
 """Places of the marks, a cache line each: the lock, with the number of its owner; the next job; the number of
 results in the tree; whether the search has ended; from READY on, for each slot, if its job was played."""
-
-_ONE = np.uint64(1)
 
 
 class Ring(NamedTuple):
@@ -153,17 +69,6 @@ class Stretch(NamedTuple):
     """The streams of selections: what `stream_of` makes a job's stream from."""
     playing: np.uint64
     """The streams of playouts."""
-
-
-@inner_njit
-def stream_of(stream: Stream, begun: np.uint64, number: int) -> None:
-    """Set ``stream`` to the one that `games.rng.new_stream` makes of an identity that ends with ``number``.
-
-    ``begun``: `games.rng.begin_stream` of the numbers before it.
-    """
-    state = mix(begun ^ np.uint64(number)) + GOLDEN
-    stream[0] = mix(state)
-    stream[1] = mix(state + GOLDEN) | _ONE
 
 
 @inner_njit

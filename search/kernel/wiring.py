@@ -50,14 +50,14 @@ INNER: Table = (
     ("CHANCES", (select.draw_outcome,)),
     ("EVALUATED", (backup.note_heuristic,)),
     ("", (select.select_or_expand, backup.note_score, backup.score_at_end, backup.value_of_leaf)),
-    ("", (backup.back_up, loop.descend, portions.go_to)),
+    ("", (backup.back_up, loop.descend, portions.go_to, portions.grow_portion)),
 )
 """Functions that only other ones call."""
 OUTER: Table = (
     ("", (loop.simulate, loop.select_leaves, loop.play_out_leaves, loop.absorb_leaves)),
     ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
-    ("", (portions.plan_visits, portions.grow_portions)),
     ("LEARNT", (learning.look_back,)),
+    ("", (portions.plan_visits, portions.grow_portions)),
     ("COMPILED", (turns.take_turns,)),
 )
 """The kernels, which Python calls."""

@@ -24,7 +24,7 @@ from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchP
 from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
 from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of, tree_bytes
-from search.tree.merge import Statistics, merge, snapshot
+from search.tree.merge import Statistics, all_rows, merge, snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ class Strategy(ABC):
     def warm_up(self) -> None:
         """Compile, or load, the kernels that the coordinator uses on the shared tree."""
         tree = self.setup.engine.new_tree(64)
-        merge(tree, snapshot(tree, 0, 64)[0])
+        merge(tree, snapshot(tree, 0, 64)[0], all_rows(1))
         digest(tree)
         if self.context.request.solver:
             prove_root(tree, 0, 1)
@@ -237,11 +237,6 @@ class Strategy(ABC):
     @property
     def least_jobs(self) -> int:
         """The number of results after which the root has visited children."""
-        return 1
-
-    @property
-    def waits_for(self) -> int:
-        """How many results, from the next in order on, come into the tree together."""
         return 1
 
     @property
@@ -277,9 +272,9 @@ class Strategy(ABC):
             pairs = zip(self.outlook.totals, found.totals, strict=True)
             self.outlook = Outlook(best.line, best.value, tuple(one + other for one, other in pairs))
         self.full = self._is_full(result)
-        del self.jobs[job.index]
-        self.absorbed += 1
-        self.unobserved -= job.simulations
+        for _ in range(result.jobs):
+            self.unobserved -= self.jobs.pop(self.absorbed).simulations
+            self.absorbed += 1
         return self.by_rounds and self.absorbed % self.lanes == 0
 
     def conclude(self, failed: bool) -> JobResult | None:
@@ -372,9 +367,11 @@ class Strategy(ABC):
             self._game.calls.play(state, move)
         require(bool(self._game.calls.is_terminal(state)), "the best line does not lead to the end")
 
-    def _merge(self, added: Statistics) -> None:
+    def _merge(self, result: JobResult) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""
-        created, duplicates = merge(self.tree, added)
+        added, parts = result.added, result.parts
+        assert added is not None
+        created, duplicates = merge(self.tree, added, all_rows(len(added.visits)) if parts is None else parts)
         self._created += created
         self.duplicates += duplicates
         if self.context.request.solver:

@@ -169,7 +169,7 @@ class RootStrategy(Strategy):
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
         assert result.added is not None
-        self._merge(result.added)
+        self._merge(result)
         if self._ballots is not None:
             last = 1 + int(result.added.num_children[0])
             moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()

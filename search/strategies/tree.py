@@ -35,13 +35,14 @@ from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import Itself, base_of, begin_tree
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
-from search.kernel.workspace import Workspace
+from search.kernel.workspace import PLAYOUTS, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
-from search.tree.arena import NODES, Tree
+from search.strategies.rounds import RoundsJob, SharedRounds, batch_of, closed_up, result_of, scratch_of
+from search.tree.arena import NODES, ROOT, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -103,8 +104,8 @@ class Planner:
         stream = new_stream(request.seed, SELECTION_STREAM, first)
         with np.errstate(over="ignore"):
             setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
-        # Each subtree has a quantum at least, but for one, and each lane adds a cut at most.
-        rows, plies = total // quantum + 2 + len(sizes), len(self._work.nodes)
+        # Each subtree has a quantum at least, but for one; lanes and pieces add a cut at most.
+        rows, plies = total // quantum + 2 + len(sizes) + total // most, len(self._work.nodes)
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
         count = divide(setup.tree, sizes, most, np.zeros((plies + 1, 2), dtype=np.int32), lanes, portions)
@@ -164,6 +165,7 @@ class TreeRunner(Runner):
         super().__init__(engine, context, work, goes_on)
         self._arena = engine.new_tree(context.tree_slots)
         self._params = params_of(context)
+        self._scratch = scratch_of(context)
         self._key: int | None = None
         """That of the snapshot that the last job started from, which is the base of its workspace."""
 
@@ -174,25 +176,28 @@ class TreeRunner(Runner):
             self._key = job.snapshot.key
             base = base_of(job.snapshot.statistics, job.snapshot.first_children)
             self.work = self.work._replace(base=base)
-        stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         work, params, root_state = self.work, self._params, context.root_state.copy()
         base, lanes = work.base, context.lanes
         self._forget()
-        if job.portions is None:
-            # The tree counts in int32: what a job anticipates in all must not run over.
-            anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
-            # Ranks go round, so that none stays with a lane.
-            share = (job.lane + job.round) % lanes
-            params = params._replace(anticipated=anticipated, share=share, num_shares=lanes)
-            begin_tree(tree, base, params)
-            done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
-        else:
-            done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)
+        if job.portions is not None:
+            batch = batch_of(context, [job], engine.layout)
+            engine.grow_portions(tree, params, root_state, batch, work, self._scratch)
+            done = closed_up(result_of(batch, job, tree))
+            done.playouts, done.outlook = int(work.tally[PLAYOUTS]), self._outlook()
+            return done
+        # The tree counts in int32: what a job anticipates in all must not run over.
+        anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
+        # Ranks go round, so that none stays with a lane.
+        share = (job.lane + job.round) % lanes
+        params = params._replace(anticipated=anticipated, share=share, num_shares=lanes)
+        begin_tree(tree, base, params)
+        stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
+        made = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         if engine.features.learnt:
             engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
-        return self._grown(job, tree, done, added)
+        return self._grown(job, tree, made, added)
 
 
 class TreeStrategy(Strategy):
@@ -291,6 +296,8 @@ class TreeStrategy(Strategy):
         """That of the round whose results are being absorbed; its key is the number of the round."""
         self._itself: Itself | None = None
         """The tree as the snapshot of a round in threads of this process."""
+        self._shared: SharedRounds | None = None
+        """What these threads need: a round is one job for all of them."""
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -299,15 +306,31 @@ class TreeStrategy(Strategy):
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # What runs in one thread may be handed over to workers elsewhere.
-        if self.planner is not None and threads > 1:
+        # What runs in one thread may be handed over to workers elsewhere. What playouts have learnt, and best
+        # lines, belong to a lane's job.
+        if (
+            self.planner is not None
+            and threads > 1
+            and not self.setup.engine.features.learnt
+            and not self._has_outlook
+        ):
             self._itself = Itself(self.tree)
+            self._shared = SharedRounds(self.setup, threads)
         return []
 
-    @property
-    def waits_for(self) -> int:
-        # Nothing changes what the lanes read before all have read it.
-        return 1 if self._snapshot.first_children is None else self.lanes - self.absorbed % self.lanes
+    def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
+        if self._shared is None or self.issued % self.lanes > 0:
+            return super().next_job(simulations)
+        sizes = [simulations] * self.lanes
+        if self.plan.is_fixed:
+            sizes = self.plan.sizes(self.issued, self.lanes).tolist()
+        else:
+            room = self.context.request.most_simulations - int(self.tree.visits[ROOT])
+            sizes = [min(simulations, room - k * simulations) for k in range(self.lanes)]
+        for size in sizes:
+            if size > 0:
+                super().next_job(size)
+        return RoundsJob(self._shared, [job for job in self.jobs.values() if isinstance(job, RoundJob)])
 
     @property
     def ready(self) -> bool:
@@ -327,9 +350,7 @@ class TreeStrategy(Strategy):
         return RoundJob(index, lane, this_round, simulations, self._snapshot, portions)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
-        assert isinstance(job, RoundJob)
-        assert result.added is not None
-        self._merge(result.added)
+        self._merge(result)
 
     def end_round(self) -> None:
         # Not when the next job is made, so that it always holds the same jobs.

@@ -137,6 +137,7 @@ class SharedTree:
             simulations=visits - self._before[1],
             jobs=results - self._before[0],
             playouts=playouts - self._before[2],
+            threads=self.threads,
             duration_s=(time.perf_counter() - self._started) * self.threads if sum(self._played) else 0.0,
             outlook=Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals)),
         )
@@ -183,7 +184,10 @@ class StretchJob(Job):
     stretch: Stretch
     shared: SharedTree
     lane = None
-    divided = True
+    divided = changes_tree = True
+
+    def stop(self) -> None:
+        """Nothing: it ends within milliseconds."""
 
     def parts(self) -> list[Callable[[], int]]:
         """Begin the stretch; returns what each thread has to do, side by side with the others."""

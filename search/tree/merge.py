@@ -74,6 +74,11 @@ def empty_statistics(rows: int, layout: TreeLayout = PLAIN_LAYOUT) -> Statistics
     )
 
 
+def all_rows(rows: int) -> npt.NDArray[np.int64]:
+    """The parts that `merge` takes of one list of so many rows."""
+    return np.array([[0, rows]], dtype=np.int64)
+
+
 def lone_root(layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
     """The snapshot of a tree that nobody has visited."""
     return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, layout))
@@ -81,12 +86,13 @@ def lone_root(layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
 
 @inner_njit
 def find_child(tree: Tree, node: Int, move: Int, hint: Int) -> int:
-    """The slot of the child with that move, or ABSENT; looks at slot ``hint`` first."""
+    """The slot of the child with that move, or ABSENT; looks from slot ``hint`` on, and then before it."""
     first = np.int64(tree.children[node])
     count = num_children(tree, node)
-    if hint < count and tree.move[first + hint] == move:
-        return hint  # type: ignore[return-value]
-    for slot in range(count):
+    for slot in range(hint, count):
+        if tree.move[first + slot] == move:
+            return slot
+    for slot in range(min(hint, count)):
         if tree.move[first + slot] == move:
             return slot
     return ABSENT
@@ -133,18 +139,23 @@ def _is_changed(tree: Tree, node: Int, base: Statistics, base_row: Int) -> bool:
     return proof(tree, node) != np.int64(base.marks[base_row]) & PROOF_BITS
 
 
-@cached_njit
-def _collect(
+@inner_njit
+def collect(
     tree: Tree,
     base: Statistics,
     first_children: npt.NDArray[np.int32],
-    min_visits: int,
+    min_visits: Int,
     out: Statistics,
+    begin: Int,
+    limit: Int,
+    places: npt.NDArray[np.int32],
+    base_rows: npt.NDArray[np.int32],
 ) -> int:
-    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable."""
-    limit = len(out.visits)
-    # The slot and the row of ``base`` of each row.
-    places, base_rows = np.empty(limit, dtype=np.int32), np.empty(limit, dtype=np.int32)
+    """Write what was added since ``base`` to rows ``begin`` and on of ``out``; returns their number.
+
+    If that is more than ``limit``, these rows are unusable. ``places`` and ``base_rows`` ([limit] or more)
+    are scratch: the slot of each row, and its row of ``base``.
+    """
     places[0] = ROOT
     base_rows[0] = 0
     count = 1
@@ -152,7 +163,7 @@ def _collect(
     while row < count:
         node = np.int64(places[row])
         base_row = np.int64(base_rows[row])
-        _write_row(tree, node, base, base_row, out, row)
+        _write_row(tree, node, base, base_row, out, begin + row)
         num_known = np.int64(base.num_children[base_row]) if base_row != ABSENT else np.int64(0)
         sent = 0
         if np.int64(tree.visits[node]) >= min_visits or (row == 0 and num_children(tree, ROOT) < limit):
@@ -163,14 +174,24 @@ def _collect(
                     known_row = np.int64(first_children[base_row]) + slot
                 if _is_changed(tree, first + slot, base, known_row):
                     if count == limit:
-                        return limit + 1
+                        return int(limit) + 1
                     places[count] = first + slot
                     base_rows[count] = known_row
                     count += 1
                     sent += 1
-        out.num_children[row] = sent
+        out.num_children[begin + row] = sent
         row += 1
     return count
+
+
+@cached_njit
+def _collect(
+    tree: Tree, base: Statistics, first_children: npt.NDArray[np.int32], min_visits: int, out: Statistics
+) -> int:
+    """`collect` as many rows as ``out`` has."""
+    limit = len(out.visits)
+    places, base_rows = np.empty(limit, dtype=np.int32), np.empty(limit, dtype=np.int32)
+    return collect(tree, base, first_children, min_visits, out, 0, limit, places, base_rows)
 
 
 def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
@@ -208,42 +229,42 @@ def increments(
         min_visits = max(2 * min_visits, 2)
 
 
-@cached_njit
-def merge(tree: Tree, added: Statistics) -> tuple[int, int]:
-    """Add increments to the tree, which is modified in place.
-
-    Returns how many nodes the sender made, and how many of those the tree had already
-    (duplicate expansions: two lanes made the same node without knowing of each other).
-    When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
-    """
-    places = np.empty(len(added.visits), dtype=np.int32)
+@inner_njit
+def _merge(
+    tree: Tree,
+    added: Statistics,
+    begin: Int,
+    rows: Int,
+    places: npt.NDArray[np.int32],
+    made: npt.NDArray[np.int64],
+) -> None:
+    """Add so many rows from ``begin`` on; ``places`` ([rows] or more) is scratch. Adds to the counts of
+    `merge` in ``made``."""
     places[0] = ROOT
     following: Int = 1
-    created = 0
-    duplicates = 0
-    for row in range(len(added.visits)):
+    for row in range(rows):
         node = np.int64(places[row])
-        count = np.int64(added.num_children[row])
+        count = np.int64(added.num_children[begin + row])
         if node == ABSENT:
             for child_row in range(following, following + count):
                 places[child_row] = ABSENT
             following += count
             continue
-        tree.visits[node] += added.visits[row]
-        tree.total_value[node] += added.total_value[row]
+        tree.visits[node] += added.visits[begin + row]
+        tree.total_value[node] += added.total_value[begin + row]
         if counts_availability(tree):
-            tree.available[node] += added.available[row]
-        known = np.int64(added.marks[row]) & PROOF_BITS
+            tree.available[node] += added.available[begin + row]
+        known = np.int64(added.marks[begin + row]) & PROOF_BITS
         if known != UNPROVEN and proof(tree, node) == UNPROVEN:
             set_proof(tree, node, known)
         hint = 0
         for child_row in range(following, following + count):
-            move = added.move[child_row]
+            move = added.move[begin + child_row]
             slot = find_child(tree, node, move, hint)
-            made = (added.marks[child_row] & CREATED) != 0
-            created += made
+            is_made = (added.marks[begin + child_row] & CREATED) != 0
+            made[0] += is_made
             if slot >= 0:
-                duplicates += made
+                made[1] += is_made
                 hint = slot + 1
             elif add_child(tree, node, move) != NO_BLOCK:
                 slot = num_children(tree, node) - 1
@@ -256,4 +277,19 @@ def merge(tree: Tree, added: Statistics) -> tuple[int, int]:
             else:
                 places[child_row] = ABSENT
         following += count
-    return created, duplicates
+
+
+@cached_njit
+def merge(tree: Tree, added: Statistics, parts: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Add lists of increments to the tree, which is modified in place, one after the other.
+
+    ``parts`` ([lists, 2]): the first row of each list, and the number of its rows.
+
+    Returns how many nodes the senders made, and how many of those the tree had already
+    (duplicate expansions: two lanes made the same node without knowing of each other).
+    When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
+    """
+    places, made = np.empty(parts[:, 1].max(), dtype=np.int32), np.zeros(2, dtype=np.int64)
+    for k in range(len(parts)):
+        _merge(tree, added, parts[k, 0], parts[k, 1], places, made)
+    return made[0], made[1]

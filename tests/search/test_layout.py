@@ -24,7 +24,7 @@ from search.tree.arena import (
     new_tree,
     tree_bytes,
 )
-from search.tree.merge import Statistics, increments, lone_root, merge
+from search.tree.merge import Statistics, all_rows, increments, lone_root, merge
 from search.worker import Worker
 
 LAYOUTS = [TreeLayout(*flags) for flags in product((False, True), repeat=4)]
@@ -100,7 +100,7 @@ def test_sums_go_beyond_32_bits(strategy: str) -> None:
     assert fold.tree.visits[ROOT] == 150
     many = fold.lone_root._replace(visits=np.array([2**31 - 1], dtype=np.int64))
     for _ in range(3):
-        merge(fold.tree, Statistics._make(column.copy() for column in many))
+        merge(fold.tree, Statistics._make(column.copy() for column in many), all_rows(1))
     assert fold.tree.visits[ROOT] == 150 + 3 * (2**31 - 1)
     again = open_search(request)
     again.strategy.restore(fold.state())

@@ -12,15 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
+from cluster.executors.threads import ThreadsExecutor
+from cluster.runtime.session import session_on
 from games.rng import new_stream
 from search.coordinator import Coordinator
-from search.job import Portions, RoundJob, empty_portions
-from search.kernel.engine import engine_of
+from search.job import ROUND_STREAM, Portions, RoundJob, Snapshot, empty_portions
+from search.kernel.engine import Engine, engine_of
 from search.kernel.lazy_snapshot import base_of, begin_tree
+from search.kernel.params import SearchParams
+from search.kernel.portions import MADE
+from search.kernel.workspace import Workspace
 from search.packing.arrays import CorruptState
 from search.prepare import open_search
 from search.request import SearchRequest
+from search.run_inline import run
 from search.strategies import TreeStrategy
+from search.strategies.rounds import RoundsJob, batch_of, scratch_of
 from search.strategies.tree import (
     MOST_PLANNED,
     PARTS,
@@ -56,12 +63,12 @@ def planned(
         simulations=lanes * size * (rounds + 1),
         **asked,
     )
-    search = open_search(request)
-    strategy, worker = search.strategy, Worker()
+    opened = open_search(request)
+    strategy, worker = opened.strategy, Worker()
     assert isinstance(strategy, TreeStrategy)
     for _ in range(rounds * lanes):
         job = strategy.next_job(size)
-        if strategy.absorb(job, worker.run(search.context, job)):
+        if strategy.absorb(job, worker.run(opened.context, job)):
             strategy.end_round()
     jobs = [strategy.next_job(size) for _ in range(lanes)]
     assert all(isinstance(job, RoundJob) for job in jobs)
@@ -71,6 +78,23 @@ def planned(
 def portions_of(job: RoundJob) -> Portions:
     assert job.portions is not None
     return job.portions
+
+
+def grow_portion(
+    engine: Engine, tree: Tree, params: SearchParams, moves: list[int], visits: int, work: Workspace
+) -> int:
+    """Grow the subtree to which the moves lead; returns how many simulations were made."""
+    context = open_search(SearchRequest(engine.game.spec, strategy="tree", lanes=2, simulations=1000)).context
+    portions = Portions(
+        np.array([visits], dtype=np.int64),
+        np.array([len(moves)], dtype=np.int32),
+        np.array([moves or [0]], dtype=np.uint16),
+    )
+    job = RoundJob(0, 0, 0, visits, Snapshot(0, engine.lone_root()), portions)
+    batch = batch_of(context, [job], engine.layout)
+    with np.errstate(over="ignore"):
+        engine.grow_portions(tree, params, context.root_state.copy(), batch, work, scratch_of(context))
+    return int(batch.results[0, MADE])
 
 
 def end_of(tree: Tree, moves: list[int]) -> int:
@@ -106,7 +130,7 @@ def test_each_lane_gets_its_simulations_in_subtrees_that_hardly_overlap(spec: st
 def test_a_young_subtree_is_not_cut() -> None:
     """In the first round nothing is known, so all lanes grow the whole tree; later ones cut it."""
     _, first = planned("gomoku:size=5", 4, 100, rounds=0)
-    assert [portions_of(job).depths.tolist() for job in first] == [[0]] * 4
+    assert [portions_of(job).depths.tolist() for job in first] == [[0, 0]] * 4
     strategy, later = planned("gomoku:size=5", 4, 100, rounds=8)
     depths = [depth for job in later for depth in portions_of(job).depths.tolist()]
     assert min(depths) >= 1
@@ -148,11 +172,10 @@ def test_the_whole_tree_as_a_portion_is_a_sequential_search(spec: str, solver: b
         tree, work, root = engine.new_tree(20_000), engine.new_workspace(), game.initial_state()
         begin_tree(tree, work.base, params)
         if by_portions:
-            whole = empty_portions(1, 1)
-            whole.visits[0] = 500
-            done = engine.grow_portions(tree, params, root, whole, new_stream(3), work)
+            done = grow_portion(engine, tree, params, [], 500, work)
         else:
-            done = engine.simulate(tree, params, root, 500, new_stream(3), work)
+            stream = new_stream(SearchRequest(spec).seed, ROUND_STREAM, 0, 0)
+            done = engine.simulate(tree, params, root, 500, stream, work)
         grown.append((done, nodes_of(tree)))
     assert grown[0] == grown[1]
 
@@ -162,20 +185,15 @@ def test_a_portion_adds_its_visits_to_its_path_and_below(spec: str) -> None:
     """A lane that grows one subtree changes nothing beside it, and adds as much at every node of the path."""
     game = games.load(spec)
     engine = engine_of(game)
-    grown, root = grow(spec, 800), game.initial_state()
+    grown = grow(spec, 800)
     base = base_of(snapshot(grown, 2, 100_000)[0])
     best = max(children_of(grown, ROOT), key=lambda child: int(grown.visits[child]))
     path = [int(grown.move[best])]
     if children := [child for child in children_of(grown, best) if grown.visits[child] > 5]:
         path.append(int(grown.move[children[0]]))
-    portions = Portions(
-        np.array([90], dtype=np.int64),
-        np.array([len(path)], dtype=np.int32),
-        np.array([path], dtype=np.uint16),
-    )
     tree = engine.new_tree(50_000)
     work = engine.new_workspace()._replace(base=base)
-    assert engine.grow_portions(tree, KNOBS, root, portions, new_stream(2), work) == 90
+    assert grow_portion(engine, tree, KNOBS, path, 90, work) == 90
     node, before = ROOT, ROOT
     for move in path:
         assert tree.visits[node] == grown.visits[before] + 90
@@ -239,38 +257,68 @@ def test_a_lane_plans_with_few_selections() -> None:
     assert all(after == before + 1 for before, after in pairwise(lanes))
 
 
-def driven(by_itself: bool, restored_after: int | None = None) -> str:
-    """The digest after six rounds of a search by a clock that stands still, whose lanes read the tree itself
-    or snapshots of it; after so many jobs it goes on in another coordinator."""
+@pytest.mark.skipif(not JIT, reason="threads need compiled rules")
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ("connect_four", {"solver": True}),
+        ("gomoku:size=9", {"rounds": 5}),
+        ("gomoku:size=5", {"first_play_urgency": 1.0}),
+        ("morris:variant=six", {}),
+        # Beyond two players, lanes keep what belongs to a job.
+        *((problem(form, 3), {}) for form in COMPILED),
+    ],
+)
+def test_threads_that_share_a_round_find_what_lanes_find(spec: str, asked: dict[str, Any]) -> None:
+    request = SearchRequest(spec, strategy="tree", lanes=5, simulations=20_011, seed=3, **asked)
+    expected = run(request)
+    for threads in (2, 5):
+        executor = ThreadsExecutor(threads)
+        try:
+            found = session_on(executor, open_search(request), threads).run()
+        finally:
+            executor.close()
+        assert (found.digest, found.jobs, found.playouts) == (
+            expected.digest,
+            expected.jobs,
+            expected.playouts,
+        )
+
+
+def driven(shared: bool, restored_after: int | None = None) -> str:
+    """The digest after six rounds of a search by a clock that stands still, whose rounds are jobs of threads
+    or of lanes; after so many results it goes on in another coordinator."""
     request = SearchRequest("connect_four", lanes=3, seconds=60.0, seed=3)
 
     def opened() -> Coordinator:
         coordinator = Coordinator(open_search(request), 2)
-        coordinator.share_tree(2 * by_itself, nothing_in_flight)
         coordinator._rate, coordinator._measured = RATE, True
         return coordinator
 
-    coordinator, worker, jobs = opened(), Worker(), 0
+    coordinator, worker, results = opened(), Worker(), 0
+    coordinator.share_tree(2 * shared, nothing_in_flight)
     waiting = coordinator.start()
     while coordinator.search.strategy.absorbed < 18:
         job = waiting.pop(0)
-        assert isinstance(job, RoundJob)
-        if restored_after is None:
-            assert (job.snapshot.first_children is None) == (job.round == 0 or not by_itself)
-        done = worker.run(coordinator.search.context, job)
+        if isinstance(job, RoundsJob):
+            for part in job.parts():
+                part()
+            done = job.outcome()
+        else:
+            done = worker.run(coordinator.search.context, job)
         waiting += coordinator.job_done(replace(done, duration_s=done.simulations / RATE))
-        jobs += 1
-        if jobs == restored_after:
+        results += 1
+        if results == restored_after:
             state = {name: array.copy() for name, array in coordinator.state().items()}
             coordinator = opened()
             coordinator.restore(state)
+            coordinator.share_tree(2 * shared, nothing_in_flight)
             waiting = coordinator.start()
-            # Nothing of a round that is not over is in the tree: its jobs run again.
-            assert len(waiting) == (3 if by_itself else 2)
     return digest(coordinator.search.strategy.tree)
 
 
-def test_lanes_that_read_the_tree_itself_know_what_they_would_know_from_snapshots() -> None:
-    expected = driven(by_itself=False)
-    assert driven(by_itself=True) == expected
-    assert driven(by_itself=True, restored_after=13) == driven(by_itself=False, restored_after=13) == expected
+def test_rounds_of_threads_are_kept_as_those_of_lanes() -> None:
+    expected = driven(shared=False)
+    assert driven(shared=False, restored_after=13) == expected
+    if JIT:
+        assert driven(shared=True) == driven(shared=True, restored_after=3) == expected

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.summary import digest, digest_of
-from search.tree.arena import FULL, NODES, ROOT, new_tree
+from search.tree.arena import FULL, NODES, ROOT, Tree, new_tree
 from search.tree.merge import (
     CREATED,
     PROOF_BITS,
     Statistics,
+    all_rows,
     increments,
     lone_root,
     merge,
@@ -34,6 +35,11 @@ def lane(spec: str, base: Statistics, simulations: int, seed: int) -> Statistics
     tree = restored(base)
     grow(spec, simulations, seed, tree=tree)
     return increments(tree, base, 0, ALL_ROWS)[0]
+
+
+def add(tree: Tree, added: Statistics) -> tuple[int, int]:
+    """Merge one list of increments."""
+    return merge(tree, added, all_rows(len(added.visits)))
 
 
 def find(node: Node, statistics: Statistics) -> list[Node]:
@@ -78,7 +84,7 @@ def test_base_and_increments_are_the_grown_tree(
     copy = restored(base)
     grow(spec, more, seed + 1, tree=tree, params=params)
     added, _ = increments(tree, base, min_visits, ALL_ROWS)
-    created, duplicates = merge(copy, added)
+    created, duplicates = add(copy, added)
     assert nodes_of(copy).by_moves() == nodes_of(tree).by_moves()
     assert digest(copy) == digest(tree)
     assert duplicates == 0
@@ -96,7 +102,7 @@ def test_a_pruned_base_and_increments_lose_no_visit_of_the_nodes_they_name(
     for step in range(3):
         base, _ = snapshot(tree, min_visits, ALL_ROWS)
         grow(spec, more, seed + step, tree=tree)
-        merge(shared, increments(tree, base, min_visits, ALL_ROWS)[0])
+        add(shared, increments(tree, base, min_visits, ALL_ROWS)[0])
     statistics, _ = snapshot(shared, 0, ALL_ROWS)
     for row, node in enumerate(find(nodes_of(tree), statistics)):
         assert (statistics.visits[row], statistics.total_value[row]) == (node.visits, node.total_value)
@@ -114,7 +120,7 @@ def test_the_order_of_merges_does_not_matter_and_what_several_made_is_counted(
     made = sum(int(((added.marks & CREATED) != 0).sum()) for added in lanes)
     in_turn, shuffled = restored(base), restored(base)
     for tree, places in ((in_turn, range(4)), (shuffled, order)):
-        created, duplicates = np.sum([merge(tree, lanes[k]) for k in places], axis=0).tolist()
+        created, duplicates = np.sum([add(tree, lanes[k]) for k in places], axis=0).tolist()
         assert created == made
         assert tree.counts[NODES] == len(base.visits) + created - duplicates
         assert tree.visits[ROOT] == 5 * simulations
@@ -148,8 +154,8 @@ def test_a_full_arena_loses_no_visit_of_what_it_holds(
     whole, small = new_tree(100_000), new_tree(capacity)
     for k in range(3):
         added = lane(spec, lone_root(), simulations, seed + k)
-        merge(whole, added)
-        merge(small, added)
+        add(whole, added)
+        add(small, added)
     assert small.visits[ROOT] == 3 * simulations
     assert small.total_value[ROOT] == whole.total_value[ROOT]
     assert len(small.visits) == capacity
@@ -174,7 +180,7 @@ def test_proofs_travel_and_stay() -> None:
     unproven = added._replace(marks=added.marks & np.uint8(CREATED))
     shared = new_tree(10_000)
     for one in (unproven, added, unproven):
-        merge(shared, one)
+        add(shared, one)
     proofs = [node.proof for node in find(nodes_of(shared), added)]
     assert proofs == (added.marks & PROOF_BITS).tolist()
     assert set(proofs) > {UNPROVEN}

@@ -1,0 +1,181 @@
+"""Portions of a round of strategy tree, grown by one worker or by all threads of this process.
+
+A lane's job is a batch of its portions. In threads a round is one job: the portions of all lanes, which the
+threads take one by one, the largest first, so that they end together. What a portion reports depends on
+nothing but its subtree, so both give equal results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from games.rng import begin_stream
+from search.job import ROUND_STREAM, Context, Job, JobResult, Portions, RoundJob
+from search.kernel.lazy_snapshot import base_of
+from search.kernel.params import params_of
+from search.kernel.portions import IS_FULL, LARGEST, MADE, PLACE, ROWS, STOPPED, Batch, Scratch
+from search.kernel.workspace import PLAYOUTS
+from search.strategies.base import Setup
+from search.tree.arena import Tree, TreeLayout, tree_bytes
+from search.tree.merge import Statistics, empty_statistics
+
+MIN_PORTION_ROWS = 64
+"""The least rows that the increments of one portion may have."""
+
+
+def batch_of(
+    context: Context, lanes: Sequence[RoundJob], layout: TreeLayout, kept: Statistics | None = None
+) -> Batch:
+    """The portions of these lanes, the largest first, and room for what comes of them.
+
+    ``kept``: rows of an earlier batch, which are used again if they are enough.
+    """
+    every = [job.portions for job in lanes if job.portions is not None]
+    portions = Portions._make(np.concatenate(columns) for columns in zip(*every, strict=True))
+    counts = np.array([len(each.visits) for each in every], dtype=np.int64)
+    first = np.cumsum(counts) - counts
+    numbers = np.arange(len(portions.visits)) - np.repeat(first, counts)
+    numbers += np.repeat([job.lane * (PLACE + 1) for job in lanes], counts)
+    # A lane's rows are shared out by visits, so that what a portion reports does not depend on who grows it.
+    share = (
+        context.increment_rows * portions.visits // np.repeat(np.add.reduceat(portions.visits, first), counts)
+    )
+    begin = np.concatenate([[0], np.cumsum(np.maximum(share, MIN_PORTION_ROWS))])
+    if kept is None or len(kept.visits) < begin[-1]:
+        kept = empty_statistics(int(begin[-1]), layout)
+    return Batch(
+        portions=portions,
+        numbers=numbers,
+        begun=np.uint64(begin_stream(context.request.seed, ROUND_STREAM, lanes[0].round)),
+        order=np.argsort(-portions.visits, kind="stable"),
+        least=context.request.share_visits,
+        begin=begin,
+        rows=kept,
+        results=np.zeros((len(numbers), 4), dtype=np.int64),
+        seconds=np.zeros(len(numbers)),
+        marks=np.zeros(16, dtype=np.int64),
+    )
+
+
+def scratch_of(context: Context) -> Scratch:
+    """Scratch for a thread that grows portions."""
+    # A lane of one portion has its rows alone.
+    most = max(context.increment_rows, MIN_PORTION_ROWS)
+    return Scratch(
+        stream=np.zeros(2, dtype=np.uint64),
+        clock=np.zeros(2, dtype=np.int64),
+        places=np.zeros(most, dtype=np.int32),
+        base_rows=np.zeros(most, dtype=np.int32),
+    )
+
+
+def result_of(batch: Batch, job: Job, tree: Tree) -> JobResult:
+    """What came of a batch, without playouts and times; ``tree``: an arena in which it was grown."""
+    results = batch.results
+    return JobResult(
+        index=job.index,
+        simulations=int(results[:, MADE].sum()),
+        added=batch.rows,
+        parts=np.stack([batch.begin[:-1], results[:, ROWS]], axis=1),
+        tree_nodes=int(results[:, LARGEST].max()),
+        tree_bytes=tree_bytes(tree),
+        tree_full=bool(results[:, IS_FULL].any()),
+    )
+
+
+def closed_up(result: JobResult) -> JobResult:
+    """The result with its rows one after the other, and no others between them; it is modified in place."""
+    assert result.added is not None
+    assert result.parts is not None
+    begin, rows = result.parts.T
+    closed = np.cumsum(rows) - rows
+    kept = np.arange(int(rows.sum())) + np.repeat(begin - closed, rows)
+    result.added = Statistics._make(column[kept] if len(column) else column for column in result.added)
+    result.parts = np.stack([closed, rows], axis=1)
+    return result
+
+
+class SharedRounds:
+    """What each thread needs to grow portions, and the rows to which all of them report."""
+
+    def __init__(self, setup: Setup, threads: int) -> None:
+        engine, context = setup.engine, setup.context
+        self._setup = setup
+        self._params = params_of(context)
+        self._arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
+        self._works = [engine.new_workspace() for _ in range(threads)]
+        self._scratch = [scratch_of(context) for _ in range(threads)]
+        self._rows: Statistics | None = None
+
+    def begin(self, jobs: Sequence[RoundJob]) -> tuple[Batch, list[Callable[[], int]]]:
+        """The portions of a round, and what each thread has to do, side by side with the others."""
+        context, snapshot = self._setup.context, jobs[0].snapshot
+        base = base_of(snapshot.statistics, snapshot.first_children)
+        self._works = [work._replace(base=base) for work in self._works]
+        for work in self._works:
+            work.tally[:] = 0
+        batch = batch_of(context, jobs, self._setup.engine.layout, self._rows)
+        self._rows = batch.rows
+        return batch, [partial(self._grow, batch, thread) for thread in range(len(self._works))]
+
+    def _grow(self, batch: Batch, thread: int) -> int:
+        engine, root_state = self._setup.engine, self._setup.context.root_state.copy()
+        own = self._works[thread], self._scratch[thread]
+        try:
+            with np.errstate(over="ignore"):
+                return engine.grow_portions(self._arenas[thread], self._params, root_state, batch, *own)
+        except BaseException:
+            batch.marks[STOPPED] = 1
+            raise
+
+    def end(self, batch: Batch, job: Job) -> JobResult:
+        """What all threads have done, without their times."""
+        done = result_of(batch, job, self._arenas[0])
+        done.playouts = sum(int(work.tally[PLAYOUTS]) for work in self._works)
+        done.threads = len(self._works)
+        return done
+
+
+@dataclass(eq=False)
+class RoundsJob(Job):
+    """The jobs of all lanes in a round, by all threads of this process, which only read the tree."""
+
+    shared: SharedRounds
+    jobs: Sequence[RoundJob]
+    batch: Batch | None = None
+    """Once it has begun."""
+    started_s: float = 0.0
+    lane = None
+    divided = True
+
+    @property
+    def index(self) -> int:  # type: ignore[override]
+        return self.jobs[0].index
+
+    @property
+    def simulations(self) -> int:  # type: ignore[override]
+        return sum(job.simulations for job in self.jobs)
+
+    def parts(self) -> list[Callable[[], int]]:
+        """Begin; returns what each thread has to do, side by side with the others."""
+        self.started_s = time.perf_counter()
+        self.batch, parts = self.shared.begin(self.jobs)
+        return parts
+
+    def stop(self) -> None:
+        """Have the parts return as soon as each has grown the portion that it is at."""
+        if self.batch is not None:
+            self.batch.marks[STOPPED] = 1
+
+    def outcome(self) -> JobResult:
+        """What the parts have done, when all have returned."""
+        assert self.batch is not None
+        done = self.shared.end(self.batch, self)
+        done.jobs, done.duration_s = len(self.jobs), (time.perf_counter() - self.started_s) * done.threads
+        done.parts_s = self.batch.seconds
+        return done
