@@ -16,20 +16,23 @@ import numpy as np
 
 from games.rng import begin_stream
 from search.job import ROUND_STREAM, Context, Job, JobResult, Portions, RoundJob
+from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
 from search.kernel.portions import IS_FULL, LARGEST, MADE, PLACE, ROWS, STOPPED, Batch, Scratch
 from search.kernel.workspace import PLAYOUTS
 from search.strategies.base import Setup
-from search.tree.arena import Tree, TreeLayout, tree_bytes
+from search.tree.arena import Tree, tree_bytes
 from search.tree.merge import Statistics, empty_statistics
 
 MIN_PORTION_ROWS = 64
 """The least rows that the increments of one portion may have."""
+LARGE_PORTIONS = 4
+"""A portion of this part of its lane's visits, or more, has room for all children of a node."""
 
 
 def batch_of(
-    context: Context, lanes: Sequence[RoundJob], layout: TreeLayout, kept: Statistics | None = None
+    context: Context, lanes: Sequence[RoundJob], engine: Engine, kept: Statistics | None = None
 ) -> Batch:
     """The portions of these lanes, the largest first, and room for what comes of them.
 
@@ -42,12 +45,13 @@ def batch_of(
     numbers = np.arange(len(portions.visits)) - np.repeat(first, counts)
     numbers += np.repeat([job.lane * (PLACE + 1) for job in lanes], counts)
     # A lane's rows are shared out by visits, so that what a portion reports does not depend on who grows it.
-    share = (
-        context.increment_rows * portions.visits // np.repeat(np.add.reduceat(portions.visits, first), counts)
-    )
-    begin = np.concatenate([[0], np.cumsum(np.maximum(share, MIN_PORTION_ROWS))])
+    of_lane = np.repeat(np.add.reduceat(portions.visits, first), counts)
+    share = np.maximum(context.increment_rows * portions.visits // of_lane, MIN_PORTION_ROWS)
+    large = LARGE_PORTIONS * portions.visits >= of_lane
+    share[large] = np.maximum(share, engine.game.max_moves + 1 + portions.depths)[large]
+    begin = np.concatenate([[0], np.cumsum(share)])
     if kept is None or len(kept.visits) < begin[-1]:
-        kept = empty_statistics(int(begin[-1]), layout)
+        kept = empty_statistics(int(begin[-1]), engine.layout)
     return Batch(
         portions=portions,
         numbers=numbers,
@@ -62,10 +66,10 @@ def batch_of(
     )
 
 
-def scratch_of(context: Context) -> Scratch:
+def scratch_of(context: Context, engine: Engine) -> Scratch:
     """Scratch for a thread that grows portions."""
     # A lane of one portion has its rows alone.
-    most = max(context.increment_rows, MIN_PORTION_ROWS)
+    most = max(context.increment_rows, MIN_PORTION_ROWS, engine.game.max_moves + 1 + engine.game.max_plies)
     return Scratch(
         stream=np.zeros(2, dtype=np.uint64),
         clock=np.zeros(2, dtype=np.int64),
@@ -109,7 +113,7 @@ class SharedRounds:
         self._params = params_of(context)
         self._arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
         self._works = [engine.new_workspace() for _ in range(threads)]
-        self._scratch = [scratch_of(context) for _ in range(threads)]
+        self._scratch = [scratch_of(context, engine) for _ in range(threads)]
         self._rows: Statistics | None = None
 
     def begin(self, jobs: Sequence[RoundJob]) -> tuple[Batch, list[Callable[[], int]]]:
@@ -119,7 +123,7 @@ class SharedRounds:
         self._works = [work._replace(base=base) for work in self._works]
         for work in self._works:
             work.tally[:] = 0
-        batch = batch_of(context, jobs, self._setup.engine.layout, self._rows)
+        batch = batch_of(context, jobs, self._setup.engine, self._rows)
         self._rows = batch.rows
         return batch, [partial(self._grow, batch, thread) for thread in range(len(self._works))]
 

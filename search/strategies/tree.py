@@ -165,7 +165,7 @@ class TreeRunner(Runner):
         super().__init__(engine, context, work, goes_on)
         self._arena = engine.new_tree(context.tree_slots)
         self._params = params_of(context)
-        self._scratch = scratch_of(context)
+        self._scratch = scratch_of(context, engine)
         self._key: int | None = None
         """That of the snapshot that the last job started from, which is the base of its workspace."""
 
@@ -180,7 +180,7 @@ class TreeRunner(Runner):
         base, lanes = work.base, context.lanes
         self._forget()
         if job.portions is not None:
-            batch = batch_of(context, [job], engine.layout)
+            batch = batch_of(context, [job], engine)
             engine.grow_portions(tree, params, root_state, batch, work, self._scratch)
             done = closed_up(result_of(batch, job, tree))
             done.playouts, done.outlook = int(work.tally[PLAYOUTS]), self._outlook()
