@@ -79,19 +79,6 @@ class Batch(NamedTuple):
     """[16] TAKEN, STOPPED."""
 
 
-class Scratch(NamedTuple):
-    """What a thread needs to grow portions, beside a workspace."""
-
-    stream: Stream
-    """[2]"""
-    clock: Marks
-    """[2]"""
-    places: npt.NDArray[np.int32]
-    """[R] for as many rows as a portion may have; as `base_rows`."""
-    base_rows: npt.NDArray[np.int32]
-    """[R]"""
-
-
 @inner_njit
 def next_outcome(tree: Tree, node: Int) -> int:
     """The slot of the outcome of chance that lags most behind its share of the visits made so far."""
@@ -303,46 +290,41 @@ def grow_portion(
 
 
 def grow_portions(
-    tree: Tree, params: SearchParams, root_state: State, batch: Batch, work: Workspace, scratch: Scratch
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    batch: Batch,
+    work: Workspace,
+    stream: Stream,
+    clock: Marks,
+    scratch: npt.NDArray[np.int32],
 ) -> int:
     """Generic: grow one portion after the other until none is left, or ``batch.marks[STOPPED]`` is set.
 
-    Several threads may do that side by side, each with a tree, a workspace and scratch of its own: who grows
-    a portion changes nothing. Returns how many first portions of a lane this one has taken.
+    Several threads may do that side by side, each with arguments of its own but for the batch: who grows a
+    portion changes nothing. ``stream`` ([2]), ``clock`` ([2]) and ``scratch`` ([2, the most rows of a
+    portion]) are overwritten. Returns how many first portions of a lane this thread has taken.
     """
-    portions, base, marks = batch.portions, work.base, batch.marks
+    portions, base = batch.portions, work.base
     lanes = 0
+    place = -1
     while True:
-        if COMPILED:
-            place = count_up(marks, TAKEN)
-        else:
-            place = marks[TAKEN]
-            marks[TAKEN] += 1
-        if place >= len(batch.order) or marks[STOPPED] != 0:
+        place = count_up(batch.marks, TAKEN) if COMPILED else place + 1
+        if place >= len(batch.order) or batch.marks[STOPPED] != 0:
             return lanes
+        began_s = cpu_seconds(clock) if COMPILED else 0.0
         p = batch.order[place]
-        if COMPILED:
-            batch.seconds[p] = -cpu_seconds(scratch.clock)
-        stream_of(scratch.stream, batch.begun, batch.numbers[p])
+        stream_of(stream, batch.begun, batch.numbers[p])
         moves, depth, visits = portions.moves[p], np.int64(portions.depths[p]), portions.visits[p]
-        made = grow_portion(tree, params, root_state, moves, depth, visits, work, scratch.stream)
+        made = grow_portion(tree, params, root_state, moves, depth, visits, work, stream)
         if LEARNT:
             look_back(tree, base.statistics, base.first_children, work)
         begin, least = batch.begin[p], batch.least
         limit = batch.begin[p + 1] - begin
         rows = limit + 1
+        known = base.statistics, base.first_children
         while rows > limit:
-            rows = collect(
-                tree,
-                base.statistics,
-                base.first_children,
-                least,
-                batch.rows,
-                begin,
-                limit,
-                scratch.places,
-                scratch.base_rows,
-            )
+            rows = collect(tree, *known, least, batch.rows, begin, limit, scratch[0], scratch[1])
             least = max(2 * least, 2)
         results = batch.results[p]
         results[ROWS] = rows
@@ -350,5 +332,4 @@ def grow_portions(
         results[LARGEST] = tree.counts[NODES]
         results[IS_FULL] = tree.counts[FULL]
         lanes += batch.numbers[p] & PLACE == 0
-        if COMPILED:
-            batch.seconds[p] += cpu_seconds(scratch.clock)
+        batch.seconds[p] = (cpu_seconds(clock) if COMPILED else 0.0) - began_s

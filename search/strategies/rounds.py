@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
-from games.rng import begin_stream
+from games.rng import Stream, begin_stream
 from search.job import ROUND_STREAM, Context, Job, JobResult, Portions, RoundJob
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
-from search.kernel.portions import IS_FULL, LARGEST, MADE, PLACE, ROWS, STOPPED, Batch, Scratch
+from search.kernel.portions import IS_FULL, LARGEST, MADE, PLACE, ROWS, STOPPED, Batch
+from search.kernel.threads import Marks
 from search.kernel.workspace import PLAYOUTS
 from search.strategies.base import Setup
 from search.tree.arena import Tree, tree_bytes
@@ -66,23 +68,18 @@ def batch_of(
     )
 
 
-def scratch_of(context: Context, engine: Engine) -> Scratch:
-    """Scratch for a thread that grows portions."""
-    # A lane of one portion has its rows alone.
-    most = max(context.increment_rows, MIN_PORTION_ROWS, engine.game.max_moves + 1 + engine.game.max_plies)
-    return Scratch(
-        stream=np.zeros(2, dtype=np.uint64),
-        clock=np.zeros(2, dtype=np.int64),
-        places=np.zeros(most, dtype=np.int32),
-        base_rows=np.zeros(most, dtype=np.int32),
-    )
+def scratch_of(context: Context, engine: Engine) -> tuple[Stream, Marks, npt.NDArray[np.int32]]:
+    """The last arguments of `grow_portions`, for one thread."""
+    game = engine.game
+    rows = max(context.increment_rows, MIN_PORTION_ROWS, game.max_moves + 1 + game.max_plies)
+    return np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros((2, rows), np.int32)
 
 
-def result_of(batch: Batch, job: Job, tree: Tree) -> JobResult:
+def result_of(batch: Batch, index: int, tree: Tree) -> JobResult:
     """What came of a batch, without playouts and times; ``tree``: an arena in which it was grown."""
     results = batch.results
     return JobResult(
-        index=job.index,
+        index=index,
         simulations=int(results[:, MADE].sum()),
         added=batch.rows,
         parts=np.stack([batch.begin[:-1], results[:, ROWS]], axis=1),
@@ -109,77 +106,63 @@ class SharedRounds:
 
     def __init__(self, setup: Setup, threads: int) -> None:
         engine, context = setup.engine, setup.context
-        self._setup = setup
+        self.setup = setup
         self._params = params_of(context)
-        self._arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
-        self._works = [engine.new_workspace() for _ in range(threads)]
+        self.arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
+        self.works = [engine.new_workspace() for _ in range(threads)]
         self._scratch = [scratch_of(context, engine) for _ in range(threads)]
         self._rows: Statistics | None = None
 
-    def begin(self, jobs: Sequence[RoundJob]) -> tuple[Batch, list[Callable[[], int]]]:
-        """The portions of a round, and what each thread has to do, side by side with the others."""
-        context, snapshot = self._setup.context, jobs[0].snapshot
-        base = base_of(snapshot.statistics, snapshot.first_children)
-        self._works = [work._replace(base=base) for work in self._works]
-        for work in self._works:
+    def begin(self, jobs: Sequence[RoundJob]) -> Batch:
+        """The portions of a round."""
+        base = base_of(jobs[0].snapshot.statistics, jobs[0].snapshot.first_children)
+        self.works = [work._replace(base=base) for work in self.works]
+        for work in self.works:
             work.tally[:] = 0
-        batch = batch_of(context, jobs, self._setup.engine, self._rows)
+        batch = batch_of(self.setup.context, jobs, self.setup.engine, self._rows)
         self._rows = batch.rows
-        return batch, [partial(self._grow, batch, thread) for thread in range(len(self._works))]
+        return batch
 
-    def _grow(self, batch: Batch, thread: int) -> int:
-        engine, root_state = self._setup.engine, self._setup.context.root_state.copy()
-        own = self._works[thread], self._scratch[thread]
+    def grow(self, batch: Batch, thread: int) -> int:
+        """Grow portions in this thread, the one with that number; returns how many lanes it has begun.
+
+        Where rules raise, the other threads end as well.
+        """
+        setup, own = self.setup, (self.works[thread], *self._scratch[thread])
+        searched = self.arenas[thread], self._params, setup.context.root_state.copy()
         try:
             with np.errstate(over="ignore"):
-                return engine.grow_portions(self._arenas[thread], self._params, root_state, batch, *own)
+                return setup.engine.grow_portions(*searched, batch, *own)
         except BaseException:
             batch.marks[STOPPED] = 1
             raise
-
-    def end(self, batch: Batch, job: Job) -> JobResult:
-        """What all threads have done, without their times."""
-        done = result_of(batch, job, self._arenas[0])
-        done.playouts = sum(int(work.tally[PLAYOUTS]) for work in self._works)
-        done.threads = len(self._works)
-        return done
 
 
 @dataclass(eq=False)
 class RoundsJob(Job):
     """The jobs of all lanes in a round, by all threads of this process, which only read the tree."""
 
+    index: int
+    simulations: int
     shared: SharedRounds
     jobs: Sequence[RoundJob]
-    batch: Batch | None = None
-    """Once it has begun."""
-    started_s: float = 0.0
     lane = None
     divided = True
 
-    @property
-    def index(self) -> int:  # type: ignore[override]
-        return self.jobs[0].index
-
-    @property
-    def simulations(self) -> int:  # type: ignore[override]
-        return sum(job.simulations for job in self.jobs)
-
     def parts(self) -> list[Callable[[], int]]:
         """Begin; returns what each thread has to do, side by side with the others."""
-        self.started_s = time.perf_counter()
-        self.batch, parts = self.shared.begin(self.jobs)
-        return parts
+        self._started_s = time.perf_counter()
+        self._batch = self.shared.begin(self.jobs)
+        return [partial(self.shared.grow, self._batch, thread) for thread in range(len(self.shared.works))]
 
     def stop(self) -> None:
         """Have the parts return as soon as each has grown the portion that it is at."""
-        if self.batch is not None:
-            self.batch.marks[STOPPED] = 1
+        self._batch.marks[STOPPED] = 1
 
     def outcome(self) -> JobResult:
         """What the parts have done, when all have returned."""
-        assert self.batch is not None
-        done = self.shared.end(self.batch, self)
-        done.jobs, done.duration_s = len(self.jobs), (time.perf_counter() - self.started_s) * done.threads
-        done.parts_s = self.batch.seconds
+        done, works = result_of(self._batch, self.index, self.shared.arenas[0]), self.shared.works
+        done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
+        done.jobs, done.threads, done.parts_s = len(self.jobs), len(works), self._batch.seconds
+        done.duration_s = (time.perf_counter() - self._started_s) * done.threads
         return done

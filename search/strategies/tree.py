@@ -181,8 +181,8 @@ class TreeRunner(Runner):
         self._forget()
         if job.portions is not None:
             batch = batch_of(context, [job], engine)
-            engine.grow_portions(tree, params, root_state, batch, work, self._scratch)
-            done = closed_up(result_of(batch, job, tree))
+            engine.grow_portions(tree, params, root_state, batch, work, *self._scratch)
+            done = closed_up(result_of(batch, job.index, tree))
             done.playouts, done.outlook = int(work.tally[PLAYOUTS]), self._outlook()
             return done
         # The tree counts in int32: what a job anticipates in all must not run over.
@@ -327,10 +327,12 @@ class TreeStrategy(Strategy):
         else:
             room = self.context.request.most_simulations - int(self.tree.visits[ROOT])
             sizes = [min(simulations, room - k * simulations) for k in range(self.lanes)]
+        first, before = self.issued, self.unobserved
         for size in sizes:
             if size > 0:
                 super().next_job(size)
-        return RoundsJob(self._shared, [job for job in self.jobs.values() if isinstance(job, RoundJob)])
+        jobs = [job for job in self.jobs.values() if isinstance(job, RoundJob)]
+        return RoundsJob(first, self.unobserved - before, self._shared, jobs)
 
     @property
     def ready(self) -> bool:

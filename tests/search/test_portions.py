@@ -93,7 +93,9 @@ def grow_portion(
     job = RoundJob(0, 0, 0, visits, Snapshot(0, engine.lone_root()), portions)
     batch = batch_of(context, [job], engine)
     with np.errstate(over="ignore"):
-        engine.grow_portions(tree, params, context.root_state.copy(), batch, work, scratch_of(context, engine))
+        engine.grow_portions(
+            tree, params, context.root_state.copy(), batch, work, *scratch_of(context, engine)
+        )
     return int(batch.results[0, MADE])
 
 

@@ -215,7 +215,7 @@ def compare(spec: str, plies: int) -> None:
         assert game.rules.cut_rollout is not None
         if not at_once:
             game.rules = game.rules._replace(cut_rollout=None)
-        request = {"game": spec, "lanes": 3, "simulations": 60, "seed": plies, "playout_plies": plies}
+        request = {"game": spec, "lanes": 3, "simulations": 24, "seed": plies, "playout_plies": plies}
         digests.append([digest_of_search(strategy=name, **request) for name in ("tree", "leaf")])
         assert games.load(spec) is game
     catalogue.forget()
