@@ -7,6 +7,8 @@ increments. So a lost job is simply run again, and each result is counted exactl
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -80,8 +82,6 @@ class Job:
     """The sequence of jobs that it belongs to; None if it belongs to none."""
     divided = False
     """Whether it has a part for each thread of this process, and runs where the tree is: `Task.divided`."""
-    changes_tree = False
-    """Whether nothing may look at the tree while it runs."""
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -92,6 +92,31 @@ class Job:
     def common(self) -> Snapshot | None:
         """What it starts from, together with the other jobs of its round."""
         return None
+
+
+class DividedJob(Job, ABC):
+    """Jobs as one, with a part for each thread of this process, where the tree is."""
+
+    lane = None
+    divided = True
+    changes_tree = False
+    """Whether nothing may look at the tree while it runs."""
+
+    @abstractmethod
+    def parts(self) -> list[Callable[[], int]]:
+        """Begin; returns what each thread has to do, side by side with the others."""
+
+    def stop(self) -> None:  # noqa: B027
+        """Have the parts return soon, with what is done then."""
+
+    @abstractmethod
+    def outcome(self) -> JobResult:
+        """What the parts have done, when all have returned."""
+
+    def run(self) -> JobResult:
+        """Run it in this thread."""
+        self.parts()[0]()
+        return self.outcome()
 
 
 @dataclass(frozen=True, eq=False)

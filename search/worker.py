@@ -10,7 +10,7 @@ import numpy as np
 import games
 from games.compile.specialise import is_compiled
 from games.compile.watch import compile_for
-from search.job import Context, Job, JobResult, LaneTree
+from search.job import Context, DividedJob, Job, JobResult, LaneTree
 from search.kernel.engine import engine_of
 from search.kernel.learning import forget
 from search.kernel.workspace import Workspace
@@ -56,7 +56,7 @@ class Worker:
         runner = self._runner_of(context)
         runner.work.tally[:] = 0
         with np.errstate(over="ignore"):
-            done = runner.run(job)
+            done = job.run() if isinstance(job, DividedJob) else runner.run(job)
         if not job.divided:
             done.duration_s, done.cpu_s = time.perf_counter() - started, time.thread_time() - cpu_s
         return done

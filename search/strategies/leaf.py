@@ -86,10 +86,8 @@ class LeafRunner(Runner):
         """For positions that are awaited; those of earlier jobs come first."""
         return Places(self._evaluator.concurrency)
 
-    def run(self, job: LeafJob | StretchJob) -> JobResult:
+    def run(self, job: LeafJob) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
-        if isinstance(job, StretchJob):
-            return job.run()
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
             return evaluate_job(engine, self._evaluator, temperature, context.root_state, job)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import Stream, begin_stream
-from search.job import ROUND_STREAM, Context, Job, JobResult, Portions, RoundJob
+from search.job import ROUND_STREAM, Context, DividedJob, JobResult, Portions, RoundJob
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
@@ -139,28 +139,23 @@ class SharedRounds:
 
 
 @dataclass(eq=False)
-class RoundsJob(Job):
+class RoundsJob(DividedJob):
     """The jobs of all lanes in a round, by all threads of this process, which only read the tree."""
 
     index: int
     simulations: int
     shared: SharedRounds
     jobs: Sequence[RoundJob]
-    lane = None
-    divided = True
 
     def parts(self) -> list[Callable[[], int]]:
-        """Begin; returns what each thread has to do, side by side with the others."""
         self._started_s = time.perf_counter()
         self._batch = self.shared.begin(self.jobs)
         return [partial(self.shared.grow, self._batch, thread) for thread in range(len(self.shared.works))]
 
     def stop(self) -> None:
-        """Have the parts return as soon as each has grown the portion that it is at."""
         self._batch.marks[STOPPED] = 1
 
     def outcome(self) -> JobResult:
-        """What the parts have done, when all have returned."""
         done, works = result_of(self._batch, self.index, self.shared.arenas[0]), self.shared.works
         done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
         done.jobs, done.threads, done.parts_s = len(self.jobs), len(works), self._batch.seconds

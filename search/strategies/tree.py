@@ -60,6 +60,8 @@ UNDIVIDED_S = 1.0
 several times its work."""
 LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
 """By default a long search has one lane for so many seconds of one core, and at most so many lanes."""
+SHORT_ROUND_S = 0.1
+"""In one thread, a round of less work than this by the nominal rate is one job: that saves Python."""
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
@@ -306,14 +308,10 @@ class TreeStrategy(Strategy):
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # What runs in one thread may be handed over to workers elsewhere. What playouts have learnt, and best
-        # lines, belong to a lane's job.
-        if (
-            self.planner is not None
-            and threads > 1
-            and not self.setup.engine.features.learnt
-            and not self._has_outlook
-        ):
+        # Nobody looks during a round in one thread. What playouts have learnt, and best lines, belong to jobs.
+        short = self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
+        of_lanes = self.setup.engine.features.learnt or self._has_outlook
+        if self.planner is not None and (threads > 1 or short) and not of_lanes:
             self._itself = Itself(self.tree)
             self._shared = SharedRounds(self.setup, threads)
         return []

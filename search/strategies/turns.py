@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook, tells_lines
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, DividedJob, JobResult, Outlook, tells_lines
 from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
@@ -176,31 +176,20 @@ class SharedTree:
 
 
 @dataclass(frozen=True, eq=False)
-class StretchJob(Job):
+class StretchJob(DividedJob):
     """Jobs to be run where the tree is, which they change: it cannot be run again."""
 
     index: int
     simulations: int
     stretch: Stretch
     shared: SharedTree
-    lane = None
-    divided = changes_tree = True
-
-    def stop(self) -> None:
-        """Nothing: it ends within milliseconds."""
+    changes_tree = True
 
     def parts(self) -> list[Callable[[], int]]:
-        """Begin the stretch; returns what each thread has to do, side by side with the others."""
         self.shared.begin_stretch()
         return [
             partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
         ]
 
     def outcome(self) -> JobResult:
-        """What the parts have done, when all have returned."""
         return self.shared.end_stretch(self.index)
-
-    def run(self) -> JobResult:
-        """Run the jobs in this thread."""
-        self.parts()[0]()
-        return self.outcome()
