@@ -106,7 +106,7 @@ class DividedJob(Job, ABC):
     def parts(self) -> list[Callable[[], int]]:
         """Begin; returns what each thread has to do, side by side with the others."""
 
-    def stop(self) -> None:  # noqa: B027
+    def stop(self) -> None:
         """Have the parts return soon, with what is done then."""
 
     @abstractmethod

@@ -308,7 +308,7 @@ class TreeStrategy(Strategy):
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # Nobody looks during a round in one thread. What playouts have learnt, and best lines, belong to jobs.
+        # Nobody looks during a round in one thread. What playouts learn, and best lines, belong to jobs.
         short = self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
         of_lanes = self.setup.engine.features.learnt or self._has_outlook
         if self.planner is not None and (threads > 1 or short) and not of_lanes:

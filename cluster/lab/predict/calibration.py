@@ -9,10 +9,8 @@ a single call has cold caches; with many calls at once, each takes less time, wh
 search with one tiny job at a time gives the latency; one with many jobs in flight gives the cost of a further
 job in a bundle. In a search with strategy tree, the remaining time is the cost of snapshots.
 
-Simulations may wait for a process, a server or a device. Many such workers share a core, so CPU time counts:
-the cores limit the search only when calls, playouts and the coordinator use them fully. The coordinator
-handles the calls of many workers, so its part of a call is measured with many calls. A worker is idle when a
-job arrives, which makes its part of a call more expensive, so that part is measured in the search itself.
+Simulations that wait, for a process, a server or a device, are refused: many such workers share a core, so
+`banyan speedup` measures here what hundreds of them make.
 """
 
 from __future__ import annotations
@@ -27,17 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.lab.predict.costs import Costs
-from cluster.lab.predict.steps import Ran, time_steps, timed_run
+from cluster.lab.predict.steps import time_steps, timed_run
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.runtime.queue import BundlesAhead
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import JobDone
 from cluster.system.processes import num_cores
-from games.errors import counted
+from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.plan import JOB_S
 from search.prepare import open_search
-from search.request import MAX_LANES, SearchRequest
+from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, plan_search
 
 if TYPE_CHECKING:
@@ -72,16 +70,11 @@ _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
 )
 """A search with one call at a time and almost no work."""
-_STREAM = replace(_PING, lanes=2, simulations=1000)
-"""A search with tiny jobs, two calls at a time on one worker."""
 _CROWD = replace(_PING, lanes=TINY_JOBS, simulations=TINY_JOBS * PINGS)
 """A search with tiny jobs, many in each bundle."""
 _BURST = replace(_PING, lanes=BURST, simulations=8 * BURST)
 WAITS_BELOW = 0.5
 """Largest CPU time / time of a job that counts as waiting."""
-JOBS_EACH = 4
-"""Jobs in flight per worker, as in throughput/speedup.py."""
-CROWD_S = 3.0
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
@@ -128,10 +121,15 @@ def _measure(
     small = calibration_request(request)
     name, kind = request.strategy, STRATEGY_CLASSES[request.strategy]
     report(f"{name}: each step of a search")
-    costs = replace(time_steps(small), cores=cores, **calls)
-    if not waits(costs):
-        report(f"{name}: one process, then {cores} at a time")
-        costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
+    costs, cpu_share = time_steps(small)
+    if cpu_share < WAITS_BELOW:
+        why = (
+            f"simulations that compute (here they wait: banyan speedup {request.game} measures many workers)"
+        )
+        raise InvalidInput("game", request.game, why)
+    report(f"{name}: one process, then {cores} at a time")
+    crowded_s = costs.simulation_s * _crowding(small, cores)
+    costs = replace(costs, cores=cores, crowded_simulation_s=crowded_s, **calls)
     if kind.by_rounds:
         report(f"{name}: the cost of a snapshot, and its part that depends on the size")
         return _by_size(small, executor, _time_snapshots(small, executor, costs))
@@ -141,25 +139,12 @@ def _measure(
     ran = timed_run(small, executor)
     per_call_s = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
     longer = _size(request) / _size(small)
-    costs = replace(
+    return replace(
         costs,
         turn_s=max(costs.turn_s, per_call_s - costs.send_s - costs.receive_s),
         make_s=costs.make_s * longer,
         absorb_s=costs.absorb_s * longer,
     )
-    if not waits(costs):
-        return costs
-    report(f"{name}: calls of many that wait")
-    costs = _time_calls_of_waiting(costs, ran, executor)
-    executor.use(MAX_LANES)
-    workers = executor.num_workers
-    if workers <= 2 * costs.cores:
-        return costs
-    report(f"{name}: {counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
-    crowd = crowd_request(small, costs, workers)
-    # The first run is for warming up: its processes have just been started.
-    factors = [together(costs, timed_run(crowd, executor, workers)) for _ in range(1 + REPEATS)]
-    return replace(costs, together=min(factors[1:]))
 
 
 def steps_of(request: SearchRequest, costs: Costs) -> Costs:
@@ -167,14 +152,7 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
 
     The cost of a simulation depends on the tree that it descends: on lanes, budget, and job size.
     """
-    if waits(costs):
-        # A part of the search: with one worker, a search that waits takes the time of all its workers
-        # together.
-        part = round(CALIBRATION_S / costs.simulation_s)
-        request = replace(
-            request, simulations=min(request.simulations or part, max(part, 2 * request.most_lanes))
-        )
-    found = time_steps(request)
+    found, _ = time_steps(request)
     crowding = costs.crowded_simulation_s / costs.simulation_s
     costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
     costs = replace(costs, **{name: getattr(found, name) for name in STEPS})
@@ -183,9 +161,9 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
 
 def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
     """The costs (of this request), completed by the costs of a row and of a byte of its messages."""
-    rows = time_steps(request, increment_rows=INCREMENT_ROWS)
+    rows, _ = time_steps(request, increment_rows=INCREMENT_ROWS)
     calls = {name: getattr(costs, name) for name in CALLS}
-    less = replace(time_steps(request, snapshot_rows=SNAPSHOT_ROWS), **calls)
+    less = replace(time_steps(request, snapshot_rows=SNAPSHOT_ROWS)[0], **calls)
     less = _time_snapshots(request, executor, less, snapshot_rows=SNAPSHOT_ROWS)
     return replace(
         costs,
@@ -237,7 +215,7 @@ def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs,
 def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
     """Measure the costs of calls, by the CALLS of `Costs`, partly by ``request``: a search of a fast game
     with strategy root."""
-    steps = time_steps(request)
+    steps, _ = time_steps(request)
     # A first search for warming up.
     timed_run(
         replace(request, simulations=max(request.most_lanes, (request.simulations or 1) // 8)), executor
@@ -290,43 +268,3 @@ def _time_burst(executor: RayExecutor) -> tuple[float, float]:
         executor.dispatcher.ahead = ahead
         executor.drop()
     return median(sending_s), median(receiving_s)
-
-
-def waits(costs: Costs) -> bool:
-    """Whether the simulations of a search wait most of the time, without using their core."""
-    return costs.job_cpu_share < WAITS_BELOW
-
-
-def _time_calls_of_waiting(costs: Costs, ran: Ran, executor: RayExecutor) -> Costs:
-    """The costs with those of calls to workers that wait; ``ran``: a run of the search on one worker."""
-    steps = time_steps(_STREAM)
-    # A first search for warming up.
-    _, stream, crowd = (timed_run(each, executor) for each in (_PING, _STREAM, _CROWD))
-    own_s = steps.make_s + steps.absorb_s
-    call_s = max(0.0, stream.thread_s - stream.jobs * own_s) / stream.calls
-    turn_s = max(0.0, call_s - costs.send_s - costs.receive_s)
-    further_s = max(0.0, crowd.thread_s - crowd.jobs * own_s - crowd.calls * call_s)
-    job_cpu_s = costs.job_cpu_share * ran.busy_s
-    return replace(
-        costs,
-        turn_s=turn_s,
-        beside_call_s=max(0.0, stream.process_s - stream.thread_s) / stream.calls,
-        call_job_s=further_s / max(1, crowd.jobs - crowd.calls),
-        worker_call_cpu_s=max(0.0, ran.worker_cpu_s - job_cpu_s) / ran.calls,
-    )
-
-
-def crowd_request(request: SearchRequest, costs: Costs, workers: int) -> SearchRequest:
-    """A part of the search that keeps ``workers`` workers busy for a few seconds, with one leaf per job."""
-    lanes = JOBS_EACH * workers
-    used_s = costs.job_cpu_share * costs.simulation_s + costs.worker_call_cpu_s
-    per_s = min(workers / costs.simulation_s, costs.cores / max(used_s, 1e-6))
-    return replace(request, lanes=lanes, simulations=max(2 * lanes, round(CROWD_S * per_s)), batch=1)
-
-
-def together(costs: Costs, ran: Ran) -> float:
-    """Ratio of the CPU time of a search on many workers to that expected from the costs of one worker."""
-    known_s = ran.jobs * (costs.make_s + costs.absorb_s + costs.job_cpu_share * costs.simulation_s)
-    calls_s = costs.send_s + costs.receive_s + costs.beside_call_s + costs.worker_call_cpu_s
-    known_s += ran.calls * calls_s + (ran.jobs - ran.calls) * costs.call_job_s
-    return max(1.0, (ran.process_s + ran.worker_cpu_s) / known_s)

@@ -23,8 +23,6 @@ class Costs:
     """One simulation, while the other cores of the machine are idle."""
     crowded_simulation_s: float
     """One simulation, while all cores of the machine are busy."""
-    job_cpu_share: float
-    """CPU time / time of a job: 1 for compiled games, near 0 for a simulator that waits."""
     job_s: float
     """Overhead of a job in addition to its simulations: arrays and report."""
     job_spread: float
@@ -57,11 +55,6 @@ class Costs:
     """Coordinator's thread: each further job in a bundle."""
     worker_call_s: float = 0.0
     """Worker: overhead of a call in addition to its jobs."""
-    worker_call_cpu_s: float = 0.0
-    """CPU time of one call in the worker's process, without its jobs; only for jobs that wait."""
-    together: float = 1.0
-    """Ratio of the CPU time of calls and jobs with many waiting workers on shared cores to that with one such
-    worker; 1 if not measured."""
     latency_s: float = 0.0
     """Round trip of a call between idle processes."""
     publish_s: float = 0.0

@@ -29,7 +29,8 @@ from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
 from cluster.report.table import Table, count, left, number, percent, rate, right, text, write_files
 from cluster.system import terminal as words
-from games.errors import counted
+from cluster.system.processes import num_cores
+from games.errors import InvalidInput, counted
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
@@ -110,6 +111,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
     measured = max(plan.measured, default=1)
+    if measured > (cores := num_cores()):
+        raise InvalidInput("measure", measured, f"at most {cores}: each worker needs a core of this machine")
     small = replace(
         request,
         lanes=default_lanes(measured),

@@ -124,7 +124,7 @@ def _simulate(
 
     Its rate is not rounded, and beside itself its speedup is 1.
     """
-    cores = costs.cores if here or workers * costs.job_cpu_share <= costs.cores else None
+    cores = costs.cores if here or workers <= costs.cores else None
     search = open_null(request)
     executor = SimulatedExecutor(
         workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed

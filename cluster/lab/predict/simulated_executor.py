@@ -189,8 +189,8 @@ class SimulatedExecutor(Executor):
         shared_cores: int | None = None,
         seed: int = 0,
     ) -> None:
-        """``shared_cores``: number of cores of the one machine on which everything runs; None: each worker
-        and the coordinator have their own core."""
+        """``shared_cores``: number of cores, no fewer than workers, of the one machine on which everything
+        runs; None: each worker and the coordinator have their own core."""
         self._costs, self._worker = costs, worker
         self._faults = faults or FaultModel()
         self._random = random.Random(seed)
@@ -212,15 +212,10 @@ class SimulatedExecutor(Executor):
         """Of actors, and of answers."""
         self._snapshots = 0
         """How many have been published."""
-        demand = workers * costs.job_cpu_share
-        self._cores = shared_cores if shared_cores is not None and workers > shared_cores else None
-        """Cores that more workers share, because they wait most of the time; None without such workers."""
-        self._cores_used_s = 0.0
-        """When the shared cores have done all work that was given to workers."""
         self._robbed = 0.0
         """Share of a second that a worker loses for a second of the coordinator, which uses its core."""
-        if shared_cores is not None and self._cores is None:
-            self._robbed = min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
+        if shared_cores is not None:
+            self._robbed = max(0.0, (workers + 1 - shared_cores) / workers)
         self._slip_s = 0.0
         """Delay of all workers because the coordinator used a core of theirs."""
         self._way_s = 0.0
@@ -228,8 +223,7 @@ class SimulatedExecutor(Executor):
         if shared_cores is None:
             hops = math.ceil(math.log2(workers + 1))
             self._way_s = hops * costs.snapshot_bytes / costs.link_bytes_per_s
-        # Half a core of tolerance: measured CPU shares never reach 1.
-        crowded = shared_cores is None or demand > shared_cores - 0.5
+        crowded = shared_cores is None or workers == shared_cores
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """Time of one simulation on a worker."""
         self.time = WorkerTime()
@@ -332,15 +326,8 @@ class SimulatedExecutor(Executor):
     def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
         self.time.step(part, self._now_s - self._slip_s, seconds)
-        self._use_cores(seconds + beside_s)
-        self._now_s += seconds * (self._costs.together if self._cores else 1.0)
+        self._now_s += seconds
         self._slip_s += (seconds + beside_s) * self._robbed
-
-    def _use_cores(self, cpu_s: float) -> None:
-        """Give work to the shared cores; all of them together do it after what they were given before."""
-        if self._cores is not None:
-            work_s = self._costs.together * cpu_s / self._cores
-            self._cores_used_s = max(self._cores_used_s, self._now_s) + work_s
 
     def _start(self, slot: Slot) -> Process:
         """Start a process: at once in the beginning, and later in place of a lost one."""
@@ -392,10 +379,6 @@ class SimulatedExecutor(Executor):
         actor.calls += 1
         began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
         ended_s = began_s + call_s + worker.busy_s
-        if self._cores is not None:
-            cpu_s = min(call_s, costs.worker_call_cpu_s) + costs.job_cpu_share * worker.busy_s
-            self._use_cores(cpu_s)
-            ended_s = max(ended_s + (costs.together - 1.0) * cpu_s, self._cores_used_s)
         self.time.idle(actor.free_s, began_s, self._needs.get(worker.ran[0].index, 0.0), travel_s)
         actor.free_s = ended_s
         took_s = ended_s - began_s

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cluster.lab.predict.costs import Costs
-from cluster.lab.throughput.losses import name_and_ticks
 from cluster.runtime.session import session_on
 from search.coordinator import Coordinator
 from search.job import RoundJob
@@ -35,8 +32,6 @@ MORE_LANES = 32
 """A round is planned for this many times the lanes too, to measure what a lane adds to a plan."""
 PLANS = 5
 """Repeats of a timed plan; the median counts."""
-_TICKS_PER_S = 100
-"""Clock ticks per second in /proc on Linux."""
 
 
 class _Timed:
@@ -64,8 +59,11 @@ def _opened(request: SearchRequest, limits: dict[str, Any]) -> Search:
     return replace(search, context=context)
 
 
-def time_steps(request: SearchRequest, **limits: int) -> Costs:
-    """Measure the costs of a search without calls, whose costs are 0; ``limits`` as in `timed_run`."""
+def time_steps(request: SearchRequest, **limits: int) -> tuple[Costs, float]:
+    """Measure the costs of a search without calls, whose costs are 0; ``limits`` as in `timed_run`.
+
+    Also returns CPU time / time of its jobs: 1 for compiled games, near 0 for simulators that wait.
+    """
     search, worker = _opened(request, limits), Worker()
     worker.prepare(search.context)
     strategy: Any = search.strategy
@@ -89,10 +87,9 @@ def time_steps(request: SearchRequest, **limits: int) -> Costs:
     sizes = [done.simulations for _, done in ran.calls]
     simulation_s = sum(ran.seconds) / sum(sizes)
     rounds = [(job, done.added) for job, done in ran.calls if isinstance(job, RoundJob)]
-    return Costs(
+    found = Costs(
         simulation_s=simulation_s,
         crowded_simulation_s=simulation_s,
-        job_cpu_share=_cpu_share(ran),
         job_s=0.0,
         job_spread=_spread(np.array(ran.seconds) / np.maximum(1, sizes), lanes),
         make_s=mean(made.seconds or [0.0]) + lane_s,
@@ -102,6 +99,7 @@ def time_steps(request: SearchRequest, **limits: int) -> Costs:
         round_s=costs.snapshot_s / max(1, costs.rounds),
         snapshot_bytes=fmean([job.snapshot.statistics.nbytes for job, _ in rounds] or [0.0]),
     )
+    return found, _cpu_share(ran)
 
 
 def _time_plans(planner: Planner, lanes: int, simulations: int) -> tuple[float, float]:
@@ -148,7 +146,6 @@ class Ran:
     """CPU time of the coordinator's process."""
     busy_s: float
     """Time that the first worker spent in jobs."""
-    worker_cpu_s: float
     jobs: int
     calls: int
 
@@ -159,23 +156,12 @@ def timed_run(request: SearchRequest, executor: RayExecutor, workers: int = 1, *
     session = session_on(executor, search, workers)
     calls, busy_s = executor.dispatcher.calls, executor.workers[0].busy_s
     thread_s, process_s = time.thread_time(), time.process_time()
-    worker_cpu_s = cpu_seconds(executor.worker_pids())
     result = session.run()
     return Ran(
         elapsed_s=result.elapsed_s,
         thread_s=time.thread_time() - thread_s,
         process_s=time.process_time() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
-        worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
         jobs=session.coordinator.counters.jobs_done,
         calls=executor.dispatcher.calls - calls,
     )
-
-
-def cpu_seconds(pids: Sequence[int]) -> float:
-    """CPU seconds that processes of this machine have used; 0 without /proc."""
-    ticks = 0
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            ticks += name_and_ticks(Path(f"/proc/{pid}"), descendants=False)[1]
-    return ticks / _TICKS_PER_S

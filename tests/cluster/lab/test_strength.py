@@ -226,7 +226,6 @@ def costs_file(folder: Path, *strategies: str, **others: float) -> str:
     costs = nothing | {
         "simulation_s": 1e-4,
         "crowded_simulation_s": 1e-4,
-        "job_cpu_share": 1.0,
         "cores": 1,
         "link_bytes_per_s": 1e9,
     }

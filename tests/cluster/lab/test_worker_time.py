@@ -115,7 +115,7 @@ def planned(
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     """A game with few leaves in a job has no more jobs than others."""
     request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
-    costs = {"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01)}
+    costs = {"leaf": replace(FREE, simulation_s=0.02)}
     plan = planned(tmp_path, request, [1, 256], costs)
     found = run_prediction(plan, lambda line: None).rows
     searched = replace(request, strategy="leaf", simulations=found[0].simulations)
