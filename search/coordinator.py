@@ -464,9 +464,12 @@ class Coordinator:
         """End the search for what the results in the tree say: the rule of all strategies, wherever jobs run.
 
         In this order: the root is proven; the budget in simulations is used up; so is the memory, where that
-        ends the search; no job is left (proven parts of the tree need fewer simulations than they got).
+        ends the search; no job is left (proven parts of the tree need fewer simulations than they got). With
+        rounds a search ends with a whole one, since it may be one job.
         """
         strategy, plan, request = self.search.strategy, self.search.plan, self.search.request
+        if strategy.by_rounds and strategy.absorbed % strategy.lanes and strategy.jobs:
+            return
         if strategy.proven != UNPROVEN:
             self.stop("proven")
         elif self.counters.simulations == (plan.simulations or request.most_simulations):

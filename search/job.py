@@ -291,8 +291,6 @@ class JobResult(_Sent):
     """Simulations run; fewer than requested only if the lane's root was proven."""
     added: Statistics | None = None
     """Strategies root and tree: the increments of nodes."""
-    parts: npt.NDArray[np.int64] | None = None
-    """[lists, 2] where ``added`` is several lists: the first row of each, and its number of rows."""
     sums: npt.NDArray[np.float64] | None = None
     """Strategy leaf: float64[B], the sum of the first player's returns for each leaf."""
     playouts: int = 0
@@ -315,6 +313,8 @@ class JobResult(_Sent):
     """The best line, or scores by player."""
     jobs: int = 1
     """The number of jobs whose results it stands for."""
+    parts: npt.NDArray[np.int64] | None = None
+    """[lists, 2] where ``added`` is several lists: the first row of each, and its number of rows."""
     threads: int = 1
     """How many worked on it side by side; ``duration_s`` is the time of all of them."""
     parts_s: npt.NDArray[np.float64] | None = None

@@ -309,7 +309,7 @@ class TreeStrategy(Strategy):
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
         # Nobody looks during a round in one thread. What playouts learn, and best lines, belong to jobs.
-        short = self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
+        short = self.plan.is_fixed and self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
         of_lanes = self.setup.engine.features.learnt or self._has_outlook
         if self.planner is not None and (threads > 1 or short) and not of_lanes:
             self._itself = Itself(self.tree)

@@ -119,7 +119,7 @@ def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
 
 @pytest.mark.skipif(not JIT, reason="too many simulations for plain Python")
 def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
-    request = SearchRequest("gomoku", strategy="tree", lanes=4, rounds=8, simulations=800_000, memory_mb=1)
+    request = SearchRequest("gomoku", strategy="tree", lanes=4, rounds=4, simulations=3_200_000, memory_mb=1)
     search = open_search(request)
     used, fold, full = Worker(), search.strategy, 0
     for index in range(search.plan.jobs):
@@ -133,7 +133,7 @@ def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
         full += result.tree_full
         if fold.absorb(job, result):
             fold.end_round()
-    assert full > 8
+    assert full > 2
 
 
 @pytest.mark.parametrize("rows", range(2, 120))

@@ -269,10 +269,9 @@ def test_progress_is_told_and_a_search_is_stopped_promptly() -> None:
     ("game", "options"),
     [
         ("./walk.py", {}),
-        ("tictactoe", {"strategy": "tree"}),
         ("gym:FrozenLake-v1", {"playout_policy": "learnt"}),
     ],
-    ids=["plain Python", "tree", "learnt"],
+    ids=["plain Python", "learnt"],
 )
 def test_other_searches_go_on_as_before(
     game: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
