@@ -87,23 +87,10 @@ class CostOptions:
     )
 
 
-@dataclass(frozen=True)
-class FaultOptions:
-    """Simulated faults, in the fields of `FaultModel`."""
-
-    failures_per_hour: float = option(0.0, "X", "Deaths of each worker per hour.", FAULTS)
-    restart_s: float = option(3.0, "S", "Seconds until a dead worker is replaced.", FAULTS, "--restart")
-    straggler_share: float = option(
-        0.0, "X", "Share of jobs that take longer, from 0 to 1.", FAULTS, "--stragglers"
-    )
-    straggler_factor: float = option(10.0, "X", "How many times longer these jobs take.", FAULTS)
-
-
 def predict(
     game: GameArgument,
     searches: Searches,
     costs: CostOptions,
-    faults: FaultOptions,
     out: Path | None = option(None, "DIR", "Write predict.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
     *,
@@ -114,7 +101,6 @@ def predict(
     The real coordinator and strategies run under a virtual clock; nothing is searched. The output also
     says from how many workers on the coordinator is the bottleneck.
     """
-    from cluster.lab.predict.costs import FaultModel
     from cluster.lab.predict.launch import LEAST_S, PredictionPlan, run_prediction, write_prediction
     from cluster.lab.throughput.speedup import SECONDS
     from cluster.system.terminal import in_minutes
@@ -136,7 +122,6 @@ def predict(
         workers=counts,
         measured=[] if costs.measure == "none" else read_counts(costs.measure, "measure"),
         repeats=costs.repeats,
-        faults=FaultModel(**vars(faults)),
         costs_file=costs.costs,
         save_costs=costs.save_costs,
         seconds=seconds,

@@ -1,4 +1,4 @@
-"""The costs of a search on a machine, in seconds, and the faults of machines; a file of costs."""
+"""The costs of a search on a machine, in seconds; a file of costs."""
 
 from __future__ import annotations
 
@@ -97,20 +97,6 @@ class Costs:
         if not data["link_bytes_per_s"]:
             raise InvalidInput("costs.link_bytes_per_s", 0, "a number of more than 0")
         return cls(**data)
-
-
-@dataclass(frozen=True)
-class FaultModel:
-    """Faults, and how often they occur."""
-
-    straggler_share: float = 0.0
-    """Share of jobs that take longer than usual."""
-    straggler_factor: float = 10.0
-    """Factor by which these jobs take longer."""
-    failures_per_hour: float = 0.0
-    """Deaths of a worker's process per hour; each loses all pending jobs of that worker."""
-    restart_s: float = 3.0
-    """Seconds until another process has replaced a dead one."""
 
 
 def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:

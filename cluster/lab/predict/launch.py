@@ -14,7 +14,7 @@ from typing import Any
 import games
 from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs, steps_of
-from cluster.lab.predict.costs import Costs, FaultModel, read_costs, write_costs
+from cluster.lab.predict.costs import Costs, read_costs, write_costs
 from cluster.lab.predict.prediction import (
     Check,
     Predicted,
@@ -61,7 +61,6 @@ class PredictionPlan:
     measured: Sequence[int]
     """Numbers of workers for which the search is also run on this machine."""
     repeats: int
-    faults: FaultModel
     costs_file: Path | None
     save_costs: Path | None
     seconds: float = math.inf
@@ -160,7 +159,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         begun_s = time.monotonic()
         until_s = begun_s + (end_s - begun_s) / (len(plan.strategies) - index)
         found: list[Predicted] = []
-        for row in predict(requests[strategy], costs[strategy], order, plan.faults, timed):
+        for row in predict(requests[strategy], costs[strategy], order, timed):
             found.append(row)
             if len(found) >= 2 and time.monotonic() >= until_s:
                 break

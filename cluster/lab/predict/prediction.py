@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 import games
-from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import session_on
 from cluster.runtime.tasks import Executor
@@ -29,8 +29,8 @@ from search.tree.merge import lone_root
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
 ROUNDS, JOBS = 16, 16_384
-"""tree: of a search with more rounds and more jobs than these, only so many are simulated, unless there are
-faults. The other rounds take as long: each begins when all jobs of the one before have ended."""
+"""tree: of a search with more rounds and more jobs than these, only so many are simulated.
+The other rounds take as long: each begins when all jobs of the one before have ended."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,6 @@ def predict(
     request: SearchRequest,
     costs: Costs,
     workers: Iterable[int],
-    faults: FaultModel | None = None,
     report: Callable[[str], None] = print,
 ) -> Iterator[Predicted]:
     """Predict the request (with a budget in simulations) for each number of workers, one after the other.
@@ -71,10 +70,10 @@ def predict(
     every worker and the coordinator have one core each, as fast as those of the measured machine.
     """
     costs = for_request(costs, request)
-    part = _part(request, faults)
-    alone = _simulate(part, costs, 1, faults)
+    part = _part(request)
+    alone = _simulate(part, costs, 1)
     for n in workers:
-        found = alone if n == 1 else _simulate(part, costs, n, faults)
+        found = alone if n == 1 else _simulate(part, costs, n)
         speedup = found.simulations_per_s / alone.simulations_per_s
         row = replace(
             found,
@@ -90,12 +89,12 @@ def predict(
         yield row
 
 
-def _part(request: SearchRequest, faults: FaultModel | None) -> SearchRequest:
+def _part(request: SearchRequest) -> SearchRequest:
     """The part of a search that is simulated: with strategy tree, its first rounds."""
     plan = plan_search(request, games.load(request.game))
     rounds = max(ROUNDS, JOBS // plan.lanes)
     by_rounds = STRATEGY_CLASSES[request.strategy].by_rounds
-    if not by_rounds or plan.rounds <= rounds or faults not in (None, FaultModel()):
+    if not by_rounds or plan.rounds <= rounds:
         return request
     return replace(request, rounds=rounds, simulations=plan.lanes * rounds * plan.size(0))
 
@@ -117,18 +116,14 @@ def for_request(costs: Costs, request: SearchRequest) -> Costs:
     return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
 
 
-def _simulate(
-    request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None = None, here: bool = False
-) -> Predicted:
+def _simulate(request: SearchRequest, costs: Costs, workers: int, here: bool = False) -> Predicted:
     """Simulate a search: on the measured machine, if that many busy workers fit on it, or ``here``.
 
     Its rate is not rounded, and beside itself its speedup is 1.
     """
     cores = costs.cores if here or workers <= costs.cores else None
     search = open_null(request)
-    executor = SimulatedExecutor(
-        workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
-    )
+    executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=cores, seed=request.seed)
     result = session_on(executor, search, workers, executor.clock).run()
     per_s, one_per_s = result.simulations / result.elapsed_s, 1.0 / executor.simulation_s
     return Predicted(

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
-from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.costs import Costs
 from cluster.ray_backend.dispatcher import Dispatcher
-from cluster.ray_backend.process import WorkerLost, pack_answer
+from cluster.ray_backend.process import pack_answer
 from cluster.ray_backend.slots import Process, Slot, Slots
 from cluster.runtime.broadcast import Call
 from cluster.runtime.queue import IN_FLIGHT
@@ -39,7 +39,7 @@ SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "mergin
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
 """Kinds of work of the coordinator's thread."""
 REST = "rest"
-"""Work lost with a worker, and the time in which the coordinator used a worker's core."""
+"""The time in which the coordinator used a worker's core."""
 PARTS = (WORKING, CALLS, OTHERS, *COORDINATOR, TRAVEL, REST)
 
 
@@ -143,7 +143,7 @@ class _Actor:
 
     worker: _TimedWorker
     process: WorkerProcess
-    free_s: float
+    free_s: float = 0.0
     """When it has done all its work, on the clock without slip."""
     calls: int = 0
     """Bundles that it has not answered."""
@@ -159,14 +159,13 @@ class _Put:
 
 @dataclass(order=True)
 class _Answer:
-    """An answer of a process to a call, or the notice of its loss."""
+    """An answer of a process to a call."""
 
     at_s: float
     number: int
     actor: int = field(compare=False)
     call: Future[bytes] = field(compare=False)
-    data: bytes | None = field(compare=False)
-    """None: the process is lost."""
+    data: bytes = field(compare=False)
     busy_s: float | None = field(compare=False, default=None)
     """Duration of its jobs; None where the call has none."""
     call_s: float = field(compare=False, default=0.0)
@@ -185,14 +184,12 @@ class SimulatedExecutor(Executor):
         costs: Costs,
         worker: TaskWorker,
         *,
-        faults: FaultModel | None = None,
         shared_cores: int | None = None,
         seed: int = 0,
     ) -> None:
         """``shared_cores``: number of cores, no fewer than workers, of the one machine on which everything
         runs; None: each worker and the coordinator have their own core."""
         self._costs, self._worker = costs, worker
-        self._faults = faults or FaultModel()
         self._random = random.Random(seed)
         self._now_s = 0.0
         self._actors: dict[int, _Actor] = {}
@@ -330,12 +327,10 @@ class SimulatedExecutor(Executor):
         self._slip_s += (seconds + beside_s) * self._robbed
 
     def _start(self, slot: Slot) -> Process:
-        """Start a process: at once in the beginning, and later in place of a lost one."""
-        number, free_s = next(self._numbers), 0.0
-        if slot.failures:
-            free_s = self._now_s - self._slip_s + self._faults.restart_s
+        """Start a process, at once."""
+        number = next(self._numbers)
         one = _TimedWorker(self._worker, self._duration_s)
-        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: one.busy_s), free_s)
+        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: one.busy_s))
         process = Process(number, None, math.inf, now_s=self.clock)
         process.preparing = self.dispatcher.prepare(slot, process)
         return process
@@ -382,9 +377,7 @@ class SimulatedExecutor(Executor):
         self.time.idle(actor.free_s, began_s, self._needs.get(worker.ran[0].index, 0.0), travel_s)
         actor.free_s = ended_s
         took_s = ended_s - began_s
-        lost = self._random.random() < -math.expm1(-took_s * self._faults.failures_per_hour / 3600)
-        at_s = began_s + took_s * self._random.random() if lost else ended_s + costs.latency_s / 2
-        arrives = _Answer(at_s, next(self._numbers), number, answer, None if lost else data)
+        arrives = _Answer(ended_s + costs.latency_s / 2, next(self._numbers), number, answer, data)
         arrives.busy_s, arrives.call_s = took_s - call_s, call_s
         heapq.heappush(self._answers, arrives)
 
@@ -396,8 +389,6 @@ class SimulatedExecutor(Executor):
             # Log-normal: durations have a lower limit and a tail.
             sigma = math.sqrt(math.log1p(spread * spread))
             mean_s *= self._random.lognormvariate(-sigma * sigma / 2, sigma)
-        if self._faults.straggler_share and self._random.random() < self._faults.straggler_share:
-            mean_s *= self._faults.straggler_factor
         return mean_s
 
     def _receive(self) -> None:
@@ -405,22 +396,10 @@ class SimulatedExecutor(Executor):
         look_s = self._now_s
         while self._due_s() <= look_s:
             answer = heapq.heappop(self._answers)
-            if answer.data is None:
-                self._lose(answer)
-            else:
-                if answer.busy_s is not None:
-                    self._actors[answer.actor].calls -= 1
-                    self.time.spent[WORKING] += answer.busy_s
-                    self.time.spent[CALLS] += answer.call_s
-                    self._charge(RECEIVING, self._costs.receive_s)
-                answer.call.set_result(answer.data)
+            if answer.busy_s is not None:
+                self._actors[answer.actor].calls -= 1
+                self.time.spent[WORKING] += answer.busy_s
+                self.time.spent[CALLS] += answer.call_s
+                self._charge(RECEIVING, self._costs.receive_s)
+            answer.call.set_result(answer.data)
             self._received.extend((event, answer.at_s) for event in self.dispatcher.hear(0.0))
-
-    def _lose(self, answer: _Answer) -> None:
-        """A process dies: no call to it has an answer."""
-        del self._actors[answer.actor]
-        lost = [answer, *sorted(each for each in self._answers if each.actor == answer.actor)]
-        self._answers = [each for each in self._answers if each.actor != answer.actor]
-        heapq.heapify(self._answers)
-        for each in lost:
-            each.call.set_exception(WorkerLost("its worker died"))

@@ -119,7 +119,7 @@ def _spread(each_s: npt.NDArray[np.float64], lanes: int) -> float:
     """Standard deviation / mean of the time of jobs in a round, whose expected times are equal.
 
     Changes between rounds are excluded, because they cause no waiting. Medians are used, so that a few
-    disturbed jobs have no influence (`FaultModel` describes those).
+    disturbed jobs have no influence.
     """
     rounds = each_s[: len(each_s) // lanes * lanes].reshape(-1, lanes)
     if lanes == 1 or not rounds.size:
