@@ -27,7 +27,7 @@ from search.request import SearchRequest
 if TYPE_CHECKING:
     from cluster.lab.predict.launch import Prediction
 
-COSTS, FAULTS = "Costs", "Faults"
+COSTS = "Costs"
 OF_REQUEST = ("simulations", "rounds", "batch", "playouts_per_leaf", "seed")
 
 

@@ -123,9 +123,7 @@ def _measure(
     report(f"{name}: each step of a search")
     costs, cpu_share = time_steps(small)
     if cpu_share < WAITS_BELOW:
-        why = (
-            f"simulations that compute (here they wait: banyan speedup {request.game} measures many workers)"
-        )
+        why = "one whose simulations compute; what many that wait make, banyan speedup measures"
         raise InvalidInput("game", request.game, why)
     report(f"{name}: one process, then {cores} at a time")
     crowded_s = costs.simulation_s * _crowding(small, cores)

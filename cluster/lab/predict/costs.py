@@ -23,8 +23,6 @@ class Costs:
     """One simulation, while the other cores of the machine are idle."""
     crowded_simulation_s: float
     """One simulation, while all cores of the machine are busy."""
-    job_s: float
-    """Overhead of a job in addition to its simulations: arrays and report."""
     job_spread: float
     """Standard deviation of a job's time / its mean."""
     make_s: float

@@ -22,7 +22,7 @@ from cluster.lab.predict.prediction import (
     predict,
     saturation,
 )
-from cluster.lab.predict.simulated_executor import PARTS
+from cluster.lab.predict.simulated_executor import CALLS, COORDINATOR, WAITING, WORKING
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance, warn_of_others
@@ -256,9 +256,9 @@ def _spent(rows: Sequence[Predicted]) -> Table:
     shown = [row for row in rows if row.workers == most]
     table = Table(
         [*left(""), *right(*(row.strategy for row in shown))],
-        title=f"The time of {counted(most, 'worker')}, in per cent",
+        title=f"In per cent of the time of {counted(most, 'worker')}, then of the coordinator's thread",
     )
-    for part in PARTS:
+    for part in (WORKING, CALLS, WAITING, *COORDINATOR):
         table.add(part, *(number(100 * row.spent[part], ".1f") for row in shown))
     return table
 

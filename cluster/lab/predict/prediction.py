@@ -13,7 +13,7 @@ from typing import Any
 
 import games
 from cluster.lab.predict.costs import Costs
-from cluster.lab.predict.simulated_executor import SimulatedExecutor
+from cluster.lab.predict.simulated_executor import CALLS, WAITING, WORKING, SimulatedExecutor
 from cluster.runtime.session import session_on
 from cluster.runtime.tasks import Executor
 from games.errors import counted
@@ -53,9 +53,9 @@ class Predicted:
     """Share of the time in which the coordinator's thread is busy."""
     job_s: float
     """Mean time of a job on a worker, in seconds."""
-    jobs_retried: int
     spent: dict[str, float]
-    """Share of each part (simulated_executor.py) in the workers' time."""
+    """Share of WORKING, CALLS and WAITING (simulated_executor.py) in the workers' time, and of COORDINATOR in
+    that of its thread."""
 
 
 def predict(
@@ -125,6 +125,9 @@ def _simulate(request: SearchRequest, costs: Costs, workers: int, here: bool = F
     search = open_null(request)
     executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=cores, seed=request.seed)
     result = session_on(executor, search, workers, executor.clock).run()
+    shares = {part: seconds / result.elapsed_s for part, seconds in executor.spent.items()}
+    shares |= {part: shares[part] / workers for part in (WORKING, CALLS)}
+    shares[WAITING] = max(0.0, 1.0 - shares[WORKING] - shares[CALLS])
     per_s, one_per_s = result.simulations / result.elapsed_s, 1.0 / executor.simulation_s
     return Predicted(
         game=result.game,
@@ -138,8 +141,7 @@ def _simulate(request: SearchRequest, costs: Costs, workers: int, here: bool = F
         of_ceiling=round(per_s / one_per_s / workers, 4),
         coordinator_busy=round(executor.coordinator_s / result.elapsed_s, 4),
         job_s=round(search.plan.size(0) / one_per_s, 5),
-        jobs_retried=result.jobs_retried,
-        spent=executor.time.shares(workers * result.elapsed_s),
+        spent={part: round(share, 4) for part, share in shares.items()},
     )
 
 

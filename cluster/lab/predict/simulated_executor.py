@@ -14,7 +14,6 @@ import itertools
 import math
 import pickle
 import random
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -34,68 +33,11 @@ from cluster.runtime.worker_state import WorkerStatus
 from cluster.runtime.workers import exactly
 from search.job import Job, JobResult
 
-WORKING, CALLS, OTHERS, TRAVEL = "simulations", "calls on workers", "others' jobs", "travel"
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
 """Kinds of work of the coordinator's thread."""
-REST = "rest"
-"""The time in which the coordinator used a worker's core."""
-PARTS = (WORKING, CALLS, OTHERS, *COORDINATOR, TRAVEL, REST)
-
-
-class WorkerTime:
-    """The use of the workers' time: seconds of all by PARTS, and of the coordinator by COORDINATOR."""
-
-    def __init__(self) -> None:
-        self.spent = dict.fromkeys(PARTS, 0.0)
-        self.coordinator = dict.fromkeys(COORDINATOR, 0.0)
-        self._begins: list[float] = [0.0]
-        self._before: list[tuple[float, ...]] = [(0.0,) * len(COORDINATOR)]
-        """The coordinator's totals when each of its steps began."""
-        self._steps: list[tuple[int, float]] = [(0, 0.0)]
-        """Index into COORDINATOR and duration of each step."""
-
-    def step(self, part: str, begin_s: float, seconds: float) -> None:
-        """Add a step of the coordinator from ``begin_s`` on; steps must not overlap and must be in order."""
-        self._begins.append(begin_s)
-        self._before.append(tuple(self.coordinator.values()))
-        self._steps.append((COORDINATOR.index(part), seconds))
-        self.coordinator[part] += seconds
-
-    def idle(self, begin_s: float, end_s: float, needed_s: float, travel_s: float) -> None:
-        """Add the idle time of a worker from ``begin_s`` to ``end_s``, when its next jobs arrived.
-
-        ``needed_s``: when the last result that those jobs depend on had arrived. ``travel_s``: one-way time
-        of a message.
-        """
-        ended_s = min(max(begin_s, needed_s - travel_s), end_s)
-        self.spent[OTHERS] += ended_s - begin_s
-        travel_s = min(2 * travel_s, end_s - ended_s)
-        self.spent[TRAVEL] += travel_s
-        waited_s = end_s - ended_s - travel_s
-        now, then = self._until(end_s), self._until(ended_s)
-        did = [after - before for after, before in zip(now, then, strict=True)]
-        worked_s = sum(did)
-        if waited_s <= 0.0 or worked_s <= 0.0:
-            self.spent[OTHERS] += waited_s
-            return
-        for part, seconds in zip(COORDINATOR, did, strict=True):
-            self.spent[part] += seconds * min(1.0, waited_s / worked_s)
-        self.spent[OTHERS] += max(0.0, waited_s - worked_s)
-
-    def shares(self, total_s: float) -> dict[str, float]:
-        """The share of each part in ``total_s``, the time of all workers together."""
-        spent = dict(self.spent)
-        spent[REST] = max(0.0, total_s - sum(spent.values()))
-        return {part: round(seconds / total_s, 4) for part, seconds in spent.items()}
-
-    def _until(self, at_s: float) -> list[float]:
-        """Seconds of the coordinator up to ``at_s``, by COORDINATOR."""
-        last = bisect_right(self._begins, at_s) - 1
-        done = list(self._before[last])
-        part, seconds = self._steps[last]
-        done[part] += min(seconds, max(0.0, at_s - self._begins[last]))
-        return done
+WORKING, CALLS, WAITING = "simulations", "calls", "waiting"
+"""Uses of the workers' time."""
 
 
 class _TimedWorker:
@@ -223,23 +165,15 @@ class SimulatedExecutor(Executor):
         crowded = shared_cores is None or workers == shared_cores
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """Time of one simulation on a worker."""
-        self.time = WorkerTime()
-        """The use of the workers' time, without delays by a coordinator that uses one of their cores."""
-        self._received: deque[tuple[Event, float]] = deque()
-        """Events of the last look, with their arrival times. The session gets one at a time."""
-        self._arrived: dict[int, float] = {}
-        """Arrival times of results that wait for earlier ones, by index."""
-        self._absorbed = 0
-        """Index of the first result that has not arrived."""
-        self._needed_s = 0.0
-        """Arrival time of the last result before index `_absorbed`."""
-        self._needs: dict[int, float] = {}
-        """When each job could be made, by index."""
+        self.spent = dict.fromkeys((WORKING, CALLS, *COORDINATOR), 0.0)
+        """Seconds of all workers, and of the coordinator's thread."""
+        self._received: deque[Event] = deque()
+        """Events of the last look. The session gets one at a time."""
 
     @property
     def coordinator_s(self) -> float:
         """Seconds in which the coordinator's thread was busy."""
-        return sum(self.time.coordinator.values())
+        return sum(self.spent[part] for part in COORDINATOR)
 
     @property
     def num_workers(self) -> int:
@@ -265,7 +199,6 @@ class SimulatedExecutor(Executor):
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
         self.dispatcher.submit(tasks)
-        self._needs |= {task.index: self._needed_s for task in tasks}
         self._charge(MAKING, self._costs.make_s * len(tasks))
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -279,12 +212,6 @@ class SimulatedExecutor(Executor):
         return [self._take()]
 
     def drop(self) -> None:
-        now_s = self._now_s - self._slip_s
-        for actor in self._actors.values():
-            if not actor.calls and actor.free_s < now_s:
-                # The worker got no more work; later actions of the coordinator do not concern it.
-                self.time.idle(actor.free_s, now_s, actor.free_s, 0.0)
-                actor.free_s = now_s
         self.dispatcher.drop()
         self._crew.running = 0
         self._answers.clear()
@@ -310,19 +237,14 @@ class SimulatedExecutor(Executor):
 
     def _take(self) -> Event:
         """The next event; charges the coordinator's work on it."""
-        event, at_s = self._received.popleft()
+        event = self._received.popleft()
         if isinstance(event, JobDone):
             self._charge(MERGING, self._costs.absorb_s)
-            if event.result.index >= self._absorbed:
-                self._arrived[event.result.index] = at_s
-            while self._absorbed in self._arrived:
-                self._needed_s = max(self._needed_s, self._arrived.pop(self._absorbed))
-                self._absorbed += 1
         return event
 
     def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
-        self.time.step(part, self._now_s - self._slip_s, seconds)
+        self.spent[part] += seconds
         self._now_s += seconds
         self._slip_s += (seconds + beside_s) * self._robbed
 
@@ -374,7 +296,6 @@ class SimulatedExecutor(Executor):
         actor.calls += 1
         began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
         ended_s = began_s + call_s + worker.busy_s
-        self.time.idle(actor.free_s, began_s, self._needs.get(worker.ran[0].index, 0.0), travel_s)
         actor.free_s = ended_s
         took_s = ended_s - began_s
         arrives = _Answer(ended_s + costs.latency_s / 2, next(self._numbers), number, answer, data)
@@ -383,7 +304,7 @@ class SimulatedExecutor(Executor):
 
     def _duration_s(self, simulations: int) -> float:
         """Seconds of a job of that many simulations."""
-        mean_s = self._costs.job_s + simulations * self.simulation_s
+        mean_s = simulations * self.simulation_s
         spread = self._costs.job_spread
         if spread > 0:
             # Log-normal: durations have a lower limit and a tail.
@@ -398,8 +319,8 @@ class SimulatedExecutor(Executor):
             answer = heapq.heappop(self._answers)
             if answer.busy_s is not None:
                 self._actors[answer.actor].calls -= 1
-                self.time.spent[WORKING] += answer.busy_s
-                self.time.spent[CALLS] += answer.call_s
+                self.spent[WORKING] += answer.busy_s
+                self.spent[CALLS] += answer.call_s
                 self._charge(RECEIVING, self._costs.receive_s)
             answer.call.set_result(answer.data)
-            self._received.extend((event, answer.at_s) for event in self.dispatcher.hear(0.0))
+            self._received.extend(self.dispatcher.hear(0.0))

@@ -90,7 +90,6 @@ def time_steps(request: SearchRequest, **limits: int) -> tuple[Costs, float]:
     found = Costs(
         simulation_s=simulation_s,
         crowded_simulation_s=simulation_s,
-        job_s=0.0,
         job_spread=_spread(np.array(ran.seconds) / np.maximum(1, sizes), lanes),
         make_s=mean(made.seconds or [0.0]) + lane_s,
         absorb_s=merge_s,

@@ -30,7 +30,6 @@ from tests.search.common import digest_of_search
 FREE = Costs(
     simulation_s=1e-6,
     crowded_simulation_s=1e-6,
-    job_s=0.0,
     job_spread=0.0,
     make_s=0.0,
     absorb_s=0.0,
