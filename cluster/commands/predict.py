@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.commands.options import (
-    AT_LEAST_1,
     OUTPUT,
     POSITIVE,
     FormatOption,
@@ -44,7 +43,7 @@ class Searches:
     seconds: float | None = option(
         None,
         "S",
-        "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
+        "Time of the whole prediction: numbers of workers between the smallest and "
         "the largest are left out if there is no time for them. Measuring costs takes a minute of it.",
         show_default="120; none with --workers",
         accepts={"bounds": POSITIVE, "accepted": "seconds, more than 0"},
@@ -64,15 +63,8 @@ class Searches:
 
 @dataclass(frozen=True)
 class CostOptions:
-    """The source of the costs, and the searches that check the prediction."""
+    """The source of the costs."""
 
-    measure: str = option(
-        "none",
-        "N,N,...|none",
-        "Numbers of workers for which the search is also run here, to check the prediction.",
-        COSTS,
-    )
-    repeats: int = option(3, "N", "How often each measurement is repeated.", COSTS, accepts=AT_LEAST_1)
     costs: Path | None = option(
         None, "FILE", "Take the costs from a file that --save-costs wrote, and measure none.", COSTS
     )
@@ -120,8 +112,6 @@ def predict(
         request=request,
         strategies=names,
         workers=counts,
-        measured=[] if costs.measure == "none" else read_counts(costs.measure, "measure"),
-        repeats=costs.repeats,
         costs_file=costs.costs,
         save_costs=costs.save_costs,
         seconds=seconds,
@@ -134,7 +124,6 @@ def predict(
         length += (
             ", which costs and two numbers of workers need, whatever --seconds (--costs FILE saves most)"
         )
-    length += ", and the searches that are run here" if plan.measured else ""
     report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)
     try:

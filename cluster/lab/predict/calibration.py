@@ -55,8 +55,6 @@ APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
 CALLS = ("turn_s", "send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s", "latency_s")
 """The fields of `Costs` for calls."""
-STEPS = ("simulation_s", "job_spread", "make_s", "plan_s", "absorb_s", "round_s")
-"""The fields of `Costs` for steps that depend on the tree."""
 CALL_GAME = "tictactoe"
 PINGS = 200
 """Number of calls that measure the latency."""
@@ -143,18 +141,6 @@ def _measure(
         make_s=costs.make_s * longer,
         absorb_s=costs.absorb_s * longer,
     )
-
-
-def steps_of(request: SearchRequest, costs: Costs) -> Costs:
-    """The costs with all steps except calls measured again, in one run of the request without Ray.
-
-    The cost of a simulation depends on the tree that it descends: on lanes, budget, and job size.
-    """
-    found, _ = time_steps(request)
-    crowding = costs.crowded_simulation_s / costs.simulation_s
-    costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
-    costs = replace(costs, **{name: getattr(found, name) for name in STEPS})
-    return replace(costs, crowded_simulation_s=found.simulation_s * crowding)
 
 
 def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,31 +13,25 @@ from typing import Any
 
 import games
 from cluster.executors.choose import make_executor
-from cluster.lab.predict.calibration import measure_costs, steps_of
+from cluster.lab.predict.calibration import measure_costs
 from cluster.lab.predict.costs import Costs, read_costs, write_costs
 from cluster.lab.predict.prediction import (
-    Check,
     Predicted,
-    check,
     predict,
     saturation,
 )
 from cluster.lab.predict.simulated_executor import CALLS, COORDINATOR, WAITING, WORKING
 from cluster.lab.throughput.losses import Losses
-from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance, warn_of_others
-from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
+from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, save
 from cluster.report.table import Table, count, left, number, percent, rate, right, text, write_files
 from cluster.system import terminal as words
-from cluster.system.processes import num_cores
-from games.errors import InvalidInput, counted
+from games.errors import counted
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies import STRATEGY_CLASSES, plan_search
 
-CHECK_S = 15.0
-"""Least work of a search that is run here to check the prediction, in seconds of one core."""
 LEAST_S = 100.0
 """About how long it takes to measure costs and to simulate two numbers of workers, in seconds: it is not
 cut."""
@@ -58,13 +52,10 @@ class PredictionPlan:
     """The search; its strategy is ignored. Without a budget it gets the work of MIN_ROUNDS jobs per lane."""
     strategies: Sequence[str]
     workers: Sequence[int]
-    measured: Sequence[int]
-    """Numbers of workers for which the search is also run on this machine."""
-    repeats: int
     costs_file: Path | None
     save_costs: Path | None
     seconds: float = math.inf
-    """Time of the whole prediction, but for searches that are run here. Numbers of workers between the
+    """Time of the whole prediction. Numbers of workers between the
     smallest and the largest are left out if there is no time for them."""
     link_bytes_per_s: float | None = None
     """Replaces `Costs.link_bytes_per_s`; None: keep it."""
@@ -76,7 +67,6 @@ class Prediction:
 
     costs: dict[str, Costs]
     rows: list[Predicted]
-    checks: list[Check]
     others: float | None = None
     """Share of other programs in the time of all cores during measurements; None if nothing was measured, or
     if it is unknown."""
@@ -93,7 +83,6 @@ class Prediction:
         return {
             "costs": {strategy: asdict(costs) for strategy, costs in self.costs.items()},
             "predicted": [asdict(row) for row in self.rows],
-            "measured": [asdict(row) for row in self.checks],
             "others": self.others,
             "trusted": self.warning is None,
             "measured_on": self.measured_on,
@@ -109,50 +98,29 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         MAX_SIMULATIONS, round(plan.request.most_lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
-    measured = max(plan.measured, default=1)
-    if measured > (cores := num_cores()):
-        raise InvalidInput("measure", measured, f"at most {cores}: each worker needs a core of this machine")
-    small = replace(
-        request,
-        lanes=default_lanes(measured),
-        simulations=rounded(game.nominal_simulations_per_s * max(CHECK_S, SECONDS_EACH * measured)),
-    )
     # Raises InvalidInput before anything is measured.
-    open_search(replace(small, strategy=plan.strategies[0]))
+    open_search(_of_strategy(request, plan.strategies[0]))
     requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
     if plan.request.simulations is None:
         requests = {strategy: _cut(each) for strategy, each in requests.items()}
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
-    checks: list[Check] = []
     others = None
 
     def timed(line: str) -> None:
         left_s = end_s - time.monotonic()
         report(line if math.isinf(left_s) or left_s < 0.5 else f"{line}; {words.in_minutes(left_s)} left")
 
-    with ExitStack() as stack:
-        executor: Any = None
-        if costs is None or plan.measured:
-            report("starting a local Ray")
-            executor = make_executor("ray", max([1, *plan.measured]))
-            stack.callback(executor.close)
+    if costs is None:
+        report("starting a local Ray")
+        executor: Any = make_executor("ray", 1)
+        with closing(executor):
             watch = Losses()
-        if costs is None:
             costs = measure_costs(request, plan.strategies, executor, timed)
-            if plan.save_costs is not None:
-                write_costs(costs, plan.save_costs)
-        if (link := plan.link_bytes_per_s) is not None:
-            costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
-        checks_s = time.monotonic()
-        for strategy in plan.strategies if plan.measured else ():
-            here = _of_strategy(small, strategy)
-            report(f"{strategy}: each step of the search that is run here")
-            checks += check(
-                here, steps_of(here, costs[strategy]), plan.measured, executor, plan.repeats, report
-            )
-        end_s += time.monotonic() - checks_s
-        if executor is not None:
             others = watch.others()
+        if plan.save_costs is not None:
+            write_costs(costs, plan.save_costs)
+    if (link := plan.link_bytes_per_s) is not None:
+        costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
     rows: list[Predicted] = []
     order = _ends_first(plan.workers)
     for index, strategy in enumerate(plan.strategies):
@@ -168,7 +136,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             report(f"{strategy}: no time for {numbers} workers; more with --seconds or --workers")
         rows += sorted(found, key=lambda row: plan.workers.index(row.workers))
     measured_on = provenance() if plan.costs_file is None else COSTS_READ
-    return Prediction(costs, rows, checks, others, measured_on)
+    return Prediction(costs, rows, others, measured_on)
 
 
 def _ends_first(workers: Sequence[int]) -> list[int]:
@@ -201,9 +169,8 @@ def _cut(request: SearchRequest) -> SearchRequest:
 
 
 def tables(found: Prediction) -> list[Table]:
-    """Tables of predicted rates, of the use of the workers' time, and of searches that were run here."""
-    measured = [_measured(found.checks)] if found.checks else []
-    return [_predicted(found.rows), _spent(found.rows), *measured]
+    """Tables of predicted rates, and of the use of time."""
+    return [_predicted(found.rows), _spent(found.rows)]
 
 
 def _predicted(rows: Sequence[Predicted]) -> Table:
@@ -227,25 +194,6 @@ def _predicted(rows: Sequence[Predicted]) -> Table:
             percent(row.of_ceiling),
             percent(row.coordinator_busy),
             text(f"{row.job_s:.3g} s"),
-        )
-    return table
-
-
-def _measured(checks: Sequence[Check]) -> Table:
-    ran = checks[0]
-    headings = ("workers", "measured", "lowest to highest", "predicted", "error")
-    table = Table(
-        [*left("strategy"), *right(*headings)],
-        title=f"Run here, and predicted: {ran.simulations:,} simulations, {counted(ran.lanes, 'lane')}",
-    )
-    for each in checks:
-        table.add(
-            each.strategy,
-            count(each.workers),
-            rate(each.measured_per_s),
-            text(f"{words.rate(each.spread[0])} to {words.rate(each.spread[1])}"),
-            rate(each.predicted_per_s),
-            percent(each.error, 1, signed=True),
         )
     return table
 
@@ -317,7 +265,6 @@ def _plot(found: Prediction, path: Path) -> None:
             **style,
         )
         load.plot(workers, [100 * row.coordinator_busy for row in mine], "--", markersize=4, **style)
-        _runs(rates, [each for each in found.checks if each.strategy == strategy], colour)
     first = rows[0]
     dress(rates, "", "simulations per second")
     rates.set_yscale("log")
@@ -335,30 +282,4 @@ def _plot(found: Prediction, path: Path) -> None:
         found.measured_on,
         columns=3,
         warnings=[found.warning] if found.warning else [],
-    )
-
-
-def _runs(panel: Any, checks: Sequence[Check], colour: str) -> None:
-    """Plot measured and predicted rates of searches of one strategy that were run here."""
-    if not checks:
-        return
-    workers = [each.workers for each in checks]
-    points(
-        panel,
-        workers,
-        [(each.measured_per_s, *each.spread) for each in checks],
-        fmt="D",
-        color=colour,
-        markerfacecolor="white",
-        markersize=8,
-        label=f"{checks[0].strategy}, run here",
-    )
-    panel.plot(
-        workers,
-        [each.predicted_per_s for each in checks],
-        "x",
-        color=colour,
-        markersize=5,
-        zorder=3,
-        label=f"{checks[0].strategy}, the run here simulated",
     )

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Any
 
 import games
 from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.simulated_executor import CALLS, WAITING, WORKING, SimulatedExecutor
 from cluster.runtime.session import session_on
-from cluster.runtime.tasks import Executor
 from games.errors import counted
 from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
-from search.prepare import Search, open_search
+from search.prepare import Search
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, Setup, plan_search
 from search.tree.arena import TreeLayout
@@ -116,12 +114,12 @@ def for_request(costs: Costs, request: SearchRequest) -> Costs:
     return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
 
 
-def _simulate(request: SearchRequest, costs: Costs, workers: int, here: bool = False) -> Predicted:
-    """Simulate a search: on the measured machine, if that many busy workers fit on it, or ``here``.
+def _simulate(request: SearchRequest, costs: Costs, workers: int) -> Predicted:
+    """Simulate a search: on the measured machine, if that many busy workers fit on it.
 
     Its rate is not rounded, and beside itself its speedup is 1.
     """
-    cores = costs.cores if here or workers <= costs.cores else None
+    cores = costs.cores if workers <= costs.cores else None
     search = open_null(request)
     executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=cores, seed=request.seed)
     result = session_on(executor, search, workers, executor.clock).run()
@@ -148,58 +146,6 @@ def _simulate(request: SearchRequest, costs: Costs, workers: int, here: bool = F
 def saturation(rows: Sequence[Predicted]) -> int | None:
     """The first number of workers at which the coordinator is the bottleneck; None if there is none."""
     return next((row.workers for row in rows if row.coordinator_busy >= SATURATED), None)
-
-
-@dataclass(frozen=True)
-class Check:
-    """A search that was run here, and its prediction."""
-
-    strategy: str
-    lanes: int
-    workers: int
-    simulations: int
-    measured_per_s: float
-    """Median rate of the repeats, simulations/s."""
-    spread: tuple[float, float]
-    predicted_per_s: float
-    error: float
-    """predicted / measured - 1."""
-
-
-def check(
-    request: SearchRequest,
-    costs: Costs,
-    workers: Sequence[int],
-    executor: Executor,
-    repeats: int,
-    report: Callable[[str], None] = print,
-) -> list[Check]:
-    """Run the request on each number of workers, and compare it to its prediction."""
-    rows = []
-    for n in workers:
-        results = [session_on(executor, open_search(request), n).run() for _ in range(repeats)]
-        rates = sorted(result.simulations / result.elapsed_s for result in results)
-        measured = median(rates)
-        simulated = _simulate(request, costs, n, here=True)
-        predicted = round(simulated.simulations_per_s, 1)
-        error = predicted / measured - 1
-        rows.append(
-            Check(
-                strategy=request.strategy,
-                lanes=request.most_lanes,
-                workers=n,
-                simulations=simulated.simulations,
-                measured_per_s=round(measured, 1),
-                spread=(round(rates[0], 1), round(rates[-1], 1)),
-                predicted_per_s=predicted,
-                error=round(error, 4),
-            )
-        )
-        report(
-            f"{request.strategy} on {counted(n, 'worker')} here: {measured:,.0f} simulations/s, "
-            f"{predicted:,.0f} predicted ({error:+.1%})"
-        )
-    return rows
 
 
 class NullWorker:

@@ -157,7 +157,7 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
     session = session_of(fresh(REQUESTS["tree"]))
 
     def fail(running: Session) -> None:
-        if running.coordinator.counters.jobs_done == 20:
+        if running.coordinator.counters.jobs_done >= 20:
             raise error
 
     keeper = Keeper(file, 1000.0, warn=never)
@@ -167,7 +167,7 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
     assert kept > 0
     assert str(raised.value) == f"{error}; {kept} simulations kept; to continue: banyan resume {file}"
     opened = read_checkpoint(file).open()
-    assert opened.coordinator.counters.jobs_done == 20
+    assert opened.coordinator.counters.jobs_done >= 20
     assert unchanged(session_of(opened).run()) == unchanged(alone(REQUESTS["tree"]))
 
 

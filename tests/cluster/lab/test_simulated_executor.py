@@ -12,7 +12,6 @@ from rich.table import Table
 from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.launch import Prediction, tables
 from cluster.lab.predict.prediction import (
-    Check,
     NullWorker,
     open_null,
     predict,
@@ -162,12 +161,9 @@ def test_the_table_of_a_prediction_names_its_base_and_the_work_of_each_row() -> 
         *predict(small, costs["root"], [1], report=lambda line: None),
         *predict(replace(small, strategy="tree", simulations=2_000_000), costs["tree"], [1], report=str),
     ]
-    text = _printed(tables(Prediction(costs, rows, [])))
+    text = _printed(tables(Prediction(costs, rows)))
     assert "speedup: against one worker of the same strategy" in text
     assert "1,000,000" in text and "2,000,000" in text
-    ran = Check("root", 16, 2, 300_000, 1e6, (9e5, 1.1e6), 1e6, 0.0)
-    text = _printed(tables(Prediction(costs, rows, [ran])))
-    assert "300,000 simulations, 16 lanes" in text
 
 
 def _printed(shown: list[Table]) -> str:

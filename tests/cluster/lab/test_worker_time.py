@@ -89,7 +89,7 @@ def planned(
     folder: Path, request: SearchRequest, workers: list[int], costs: dict[str, Costs]
 ) -> PredictionPlan:
     write_costs(costs, folder / "costs.json")
-    return PredictionPlan(request, [*costs], workers, [], 1, folder / "costs.json", None)
+    return PredictionPlan(request, [*costs], workers, folder / "costs.json", None)
 
 
 @pytest.mark.slow
