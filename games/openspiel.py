@@ -164,6 +164,8 @@ class OpenSpielGame(PythonGame):
         self.max_plies = loaded.max_game_length() + chances * (2 if self._wide else 1)
         if self.chance_moves:
             self.opening_plies = 0
+            # Its length is an estimate there: random games of maedn are longer now and then.
+            self.max_plies *= 2
         super().__init__()
         if kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             self.rules = self.rules._replace(determinize=self._resample)

@@ -97,9 +97,9 @@ class Durations:
     counts: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BUCKETS_S) + 1))
     sum_s: float = 0.0
 
-    def observe(self, seconds: float) -> None:
-        self.counts[bisect_left(DURATION_BUCKETS_S, seconds)] += 1
-        self.sum_s += seconds
+    def observe(self, seconds: float, times: int = 1) -> None:
+        self.counts[bisect_left(DURATION_BUCKETS_S, seconds)] += times
+        self.sum_s += seconds * times
 
 
 @dataclass
@@ -259,7 +259,7 @@ class Coordinator:
         if not self._ledger.settle(done.index) or self.finished:
             self.counters.late_results += 1
             return []
-        self.counters.job_durations.observe(done.duration_s / max(1, done.jobs))
+        self.counters.job_durations.observe(done.duration_s / max(1, done.jobs), done.jobs)
         self._note_rate(done.simulations, done.duration_s)
         self._heard_s = elapsed_s
         self._early[done.index] = done, elapsed_s

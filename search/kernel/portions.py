@@ -39,6 +39,7 @@ from search.tree.arena import (
     PROOF_SHIFT,
     ROOT,
     UNPROVEN,
+    USED,
     Tree,
     add_child,
     num_children,
@@ -49,8 +50,9 @@ from search.tree.merge import ABSENT, Statistics, collect, find_child
 NOWHERE = -1
 TAKEN, STOPPED = 0, 8
 """Places of a batch's marks, a cache line each: how many portions were taken; whether no more should be."""
-ROWS, MADE, LARGEST, IS_FULL = range(4)
-"""Columns of a batch's results: rows of increments, simulations, nodes of the tree, whether it was full."""
+ROWS, MADE, GROWN, SLOTS, IS_FULL = range(5)
+"""Columns of a batch's results: rows of increments, simulations; of the tree its nodes, the slots that it
+used, and whether it was full."""
 PLACE = 2**32 - 1
 """The bits of a portion's number that say which of its lane's it is; the others are the lane."""
 
@@ -72,7 +74,7 @@ class Batch(NamedTuple):
     rows: Statistics
     """The increments."""
     results: npt.NDArray[np.int64]
-    """[P, 4] ROWS, MADE, LARGEST, IS_FULL."""
+    """[P, 5] ROWS, MADE, GROWN, SLOTS, IS_FULL."""
     seconds: npt.NDArray[np.float64]
     """[P] CPU time, where rules are compiled."""
     marks: Marks
@@ -329,7 +331,8 @@ def grow_portions(
         results = batch.results[p]
         results[ROWS] = rows
         results[MADE] = made
-        results[LARGEST] = tree.counts[NODES]
+        results[GROWN] = tree.counts[NODES]
+        results[SLOTS] = tree.counts[USED]
         results[IS_FULL] = tree.counts[FULL]
         lanes += batch.numbers[p] & PLACE == 0
         batch.seconds[p] = (cpu_seconds(clock) if COMPILED else 0.0) - began_s

@@ -20,11 +20,11 @@ from search.job import ROUND_STREAM, Context, DividedJob, JobResult, Portions, R
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
-from search.kernel.portions import IS_FULL, LARGEST, MADE, PLACE, ROWS, STOPPED, Batch
+from search.kernel.portions import GROWN, IS_FULL, MADE, PLACE, ROWS, SLOTS, STOPPED, Batch
 from search.kernel.threads import Marks
 from search.kernel.workspace import PLAYOUTS
 from search.strategies.base import Setup
-from search.tree.arena import Tree, tree_bytes
+from search.tree.arena import Tree, layout_of
 from search.tree.merge import Statistics, empty_statistics
 
 MIN_PORTION_ROWS = 64
@@ -62,7 +62,7 @@ def batch_of(
         least=context.request.share_visits,
         begin=begin,
         rows=kept,
-        results=np.zeros((len(numbers), 4), dtype=np.int64),
+        results=np.zeros((len(numbers), 5), dtype=np.int64),
         seconds=np.zeros(len(numbers)),
         marks=np.zeros(16, dtype=np.int64),
     )
@@ -83,8 +83,8 @@ def result_of(batch: Batch, index: int, tree: Tree) -> JobResult:
         simulations=int(results[:, MADE].sum()),
         added=batch.rows,
         parts=np.stack([batch.begin[:-1], results[:, ROWS]], axis=1),
-        tree_nodes=int(results[:, LARGEST].max()),
-        tree_bytes=tree_bytes(tree),
+        tree_nodes=int(results[:, GROWN].max()),
+        tree_bytes=int(results[:, SLOTS].max()) * layout_of(tree).bytes_per_node,
         tree_full=bool(results[:, IS_FULL].any()),
     )
 

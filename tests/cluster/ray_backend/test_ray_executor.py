@@ -236,7 +236,7 @@ def test_a_job_that_raises_ends_the_search_with_its_reason(
     ray_executor.open(search.context)
     make = search.strategy._make_job
     monkeypatch.setattr(search.strategy, "_make_job", lambda size: replace(make(size), portions="none"))
-    with pytest.raises(SearchFailed, match="Unknown attribute 'visits'"):
+    with pytest.raises(SearchFailed, match="job 0 failed: ValueError"):
         Session(Coordinator(search, 2), ray_executor).run()
     # The executor is as good as before.
     request = request_for("tree", simulations=10_000)
