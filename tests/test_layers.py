@@ -48,7 +48,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.thud": 593,
         "games.twenty48": 345,
         "games.gym": 1_952,
-        "games.openspiel": 220,
+        "games.openspiel": 221,
     },
     {"games.analysis": 434, "games.contract": 630},
     {"games.catalogue": 87},
@@ -63,7 +63,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.features": 37},
     {"search.request": 142},
     {"search.plan": 86, "search.job": 211},
-    {"search.kernel": 2_183},
+    {"search.kernel": 2_184},
     {"search.summary": 107, "search.packing": 299},
     {"search.strategies": 1_298},
     {"search.prepare": 194, "search.worker": 74},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_912,
     "tests.search": 4_795,
-    "tests.cluster": 11_717,
+    "tests.cluster": 11_718,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 37_767, "all tests": 23_463, "lines of the page": 4_964, "words of READMEs": 10_704}
+OTHERS = {"product": 37_769, "all tests": 23_464, "lines of the page": 4_964, "words of READMEs": 10_700}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
