@@ -82,7 +82,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.matches": 931, "cluster.client": 361},
     {"cluster.planning": 406, "cluster.play": 613},
     {"cluster.lab": 4_682},
-    {"cluster.service": 4_352},
+    {"cluster.service": 4_363},
     {"cluster.commands": 1_286},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 15},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 37_769, "all tests": 23_464, "lines of the page": 4_964, "words of READMEs": 10_700}
+OTHERS = {"product": 37_780, "all tests": 23_464, "lines of the page": 4_964, "words of READMEs": 10_700}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -49,9 +49,18 @@ FoundLine = Annotated[
 ]
 
 
-class Found(BaseModel):
-    """What a search has found so far, and by what work."""
+class Result(BaseModel):
+    """The result of a search that has ended."""
 
+    game: str = Field(description="The game with all its options.")
+    moves: list[str]
+    position: str | None
+    to_move: str
+    strategy: str
+    lanes: int
+    seed: int
+    workers: int
+    executor: str
     best_move: str | None = Field(description="The best move; null if nothing was searched.")
     value: float = Field(
         description="Of the best move, for the player to move: mean return in [-1, 1], or what is to come of "
@@ -68,26 +77,12 @@ class Found(BaseModel):
     simulations: int
     playouts: int
     tree_nodes: int
+    tree_full: bool
     jobs: int
     jobs_retried: int
-    elapsed_s: float
-
-
-class Result(Found):
-    """The result of a search that has ended."""
-
-    game: str = Field(description="The game with all its options.")
-    moves: list[str]
-    position: str | None
-    to_move: str
-    strategy: str
-    lanes: int
-    seed: int
-    workers: int
-    executor: str
-    tree_full: bool
     resumed: int = Field(description="How often the search was resumed from a checkpoint.")
     workers_lost: int = Field(default=0, description="How many processes of workers died or hung.")
+    elapsed_s: float
     simulations_per_s: float | None
     stopped_by: Literal["simulations", "seconds", "memory", "proven", "cancelled"]
     digest: str = Field(description="SHA-256 of the merged statistics.")
@@ -103,16 +98,29 @@ class WorkerView(BaseModel):
     restarts: int
 
 
-class Progress(Found):
+class Progress(BaseModel):
     """The current state of a running search; fields have the names of a result."""
 
     partial: Literal[True] = Field(description="Always true; false in a final event.")
     id: str
+    best_move: str | None
+    value: float
+    pv: list[str]
+    children: list[Child]
+    players: Players = None
+    values: Values = None
+    best_line: FoundLine = None
+    simulations: int
+    playouts: int
+    tree_nodes: int
+    jobs: int
     jobs_in_flight: int
+    jobs_retried: int
     results_waiting: int = Field(description="Results that wait for the result of an earlier job.")
     merges: int
     merge_s: float = Field(description="Total time of merging, in seconds.")
     workers: list[WorkerView] = Field(description="Workers of the pool, which all searches share.")
+    elapsed_s: float
     simulations_per_s: float = Field(description="Recent rate.")
     budget_used: float = Field(description="Used share of the budget, in [0, 1].")
 
