@@ -153,8 +153,8 @@ class ThreadsExecutor(Executor):
         """Run a task in all threads; returns its event when all have done their part, or none before that."""
         with self._changed:
             if not self._together:
-                self._together, self._failed = True, None
                 self._parts = dict(enumerate(task.job.parts()))
+                self._together, self._failed = True, None
                 self._changed.notify_all()
             patience_s = None if task.job.changes_tree else timeout_s
             if not self._changed.wait_for(lambda: not self._parts and not self._running, patience_s):

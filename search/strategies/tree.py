@@ -319,7 +319,6 @@ class TreeStrategy(Strategy):
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
         if self._shared is None or self.issued % self.lanes > 0:
             return super().next_job(simulations)
-        sizes = [simulations] * self.lanes
         if self.plan.is_fixed:
             sizes = self.plan.sizes(self.issued, self.lanes).tolist()
         else:

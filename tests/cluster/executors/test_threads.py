@@ -14,6 +14,7 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import THREADS_PAY_S
 from cluster.executors.threads import ThreadsExecutor
+from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import JobDone, Task
 from games.errors import InvalidInput
 from search.prepare import open_search
@@ -112,6 +113,26 @@ def test_what_is_dropped_gives_no_events() -> None:
         assert executor.wait(0.0) == []
         executor.submit(tasks("e", "f"))
         assert sorted(each.result for each in events(executor, 2)) == ["e", "f"]
+
+
+@compiled_only
+def test_a_round_of_all_threads_is_looked_at_and_ends_when_that_is_asked() -> None:
+    looks: list[float] = []
+
+    def look(session: Session) -> None:
+        looks.append(session.elapsed_s)
+        if session.elapsed_s > 0.3:
+            session.cancel()
+
+    with threads(2) as executor:
+        # Half a minute of two cores, of which no one portion takes long.
+        request = SearchRequest("gomoku:size=9", lanes=64, rounds=1, simulations=40_000_000)
+        cut = session_on(executor, open_search(request), 2).run((look,))
+        assert (cut.stopped_by, cut.simulations) == ("cancelled", 0)
+        assert len(looks) > 2
+        assert cut.elapsed_s < 5.0
+        small = SearchRequest("gomoku:size=9", lanes=4, simulations=20_000)
+        assert session_on(executor, open_search(small), 2).run().digest == alone(small).digest
 
 
 @compiled_only
