@@ -43,8 +43,8 @@ def test_warnings_stand_on_the_figure_and_are_not_cut(tmp_path: Path) -> None:
 
 
 def test_a_prediction_has_its_warning_on_the_figure_in_the_wanted_format(tmp_path: Path) -> None:
-    row = Predicted("tictactoe", "root", 4, 1, 1000, 1e5, 1.0, 1.0, 0.9, 0.1, 0.01, 0, {})
-    paths = write_prediction(Prediction({}, [row], [], others=0.41), tmp_path, "svg")
+    row = Predicted("tictactoe", "root", 4, 1, 1000, 1e5, 1.0, 1.0, 0.9, 0.1, 0.01, {})
+    paths = write_prediction(Prediction({}, [row], others=0.41), tmp_path, "svg")
     assert [path.name for path in paths] == ["predict.json", "predict.csv", "predict.svg"]
     assert "<!-- Warning: other programs used 41% of the cores" in paths[-1].read_text()
 
