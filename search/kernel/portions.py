@@ -182,7 +182,7 @@ def divide(
                 while left == 0:
                     lane += 1
                     left = sizes[lane]
-                taken = min(here, left, most)
+                taken = min(here, left)
                 lanes[count] = lane
                 portions.visits[count] = taken
                 portions.depths[count] = depth

@@ -106,8 +106,8 @@ class Planner:
         stream = new_stream(request.seed, SELECTION_STREAM, first)
         with np.errstate(over="ignore"):
             setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
-        # Each subtree has a quantum at least, but for one; lanes and pieces add a cut at most.
-        rows, plies = total // quantum + 2 + len(sizes) + total // most, len(self._work.nodes)
+        # Each subtree has a quantum at least, but for one, and each lane adds a cut at most.
+        rows, plies = total // quantum + 2 + len(sizes), len(self._work.nodes)
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
         count = divide(setup.tree, sizes, most, np.zeros((plies + 1, 2), dtype=np.int32), lanes, portions)

@@ -132,7 +132,7 @@ def test_each_lane_gets_its_simulations_in_subtrees_that_hardly_overlap(spec: st
 def test_a_young_subtree_is_not_cut() -> None:
     """In the first round nothing is known, so all lanes grow the whole tree; later ones cut it."""
     _, first = planned("gomoku:size=5", 4, 100, rounds=0)
-    assert [portions_of(job).depths.tolist() for job in first] == [[0, 0]] * 4
+    assert [portions_of(job).depths.tolist() for job in first] == [[0]] * 4
     strategy, later = planned("gomoku:size=5", 4, 100, rounds=8)
     depths = [depth for job in later for depth in portions_of(job).depths.tolist()]
     assert min(depths) >= 1

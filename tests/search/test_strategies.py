@@ -459,10 +459,10 @@ def test_a_full_memory_may_end_the_search(small: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_lanes_of_tree_hardly_ever_make_the_same_node(seed: int) -> None:
-    """Each grows other subtrees, but for those that are too young to be cut, which are shared in halves."""
+    """Each grows other subtrees, but for the first rounds, in which there is nothing to be cut yet."""
     request = SearchRequest("gomoku:size=5", lanes=4, rounds=40, simulations=800, seed=seed)
     strategy = run_search(request)[1].search.strategy
-    assert 0 <= strategy.duplicates < 0.25 * strategy.created
+    assert 0 <= strategy.duplicates < 0.15 * strategy.created
     assert strategy.tree.counts[NODES] - 1 <= strategy.created - strategy.duplicates
 
 
