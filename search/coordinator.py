@@ -131,7 +131,8 @@ class RoundCosts:
         """The share of the time of ``cores`` cores in which they would run jobs: arithmetic from these costs,
         not a measurement; None before a round is over.
 
-        With rounds all wait for the longest job, then for the serial part; without them only when the
+        With rounds all wait for the longest job (of portions that are shared out, at best until all end
+        together), then for the serial part; without them only when the
         coordinator has more to do than the jobs leave time for.
         """
         if self.jobs_s == 0.0:
