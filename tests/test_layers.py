@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_912,
     "tests.search": 4_795,
-    "tests.cluster": 11_733,
+    "tests.cluster": 11_734,
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 37_779, "all tests": 23_479, "lines of the page": 4_964, "words of READMEs": 10_699}
+OTHERS = {"product": 37_779, "all tests": 23_480, "lines of the page": 4_964, "words of READMEs": 10_695}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
