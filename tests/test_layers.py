@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 37_779, "all tests": 23_480, "lines of the page": 4_964, "words of READMEs": 10_701}
+OTHERS = {"product": 37_779, "all tests": 23_480, "lines of the page": 4_964, "words of READMEs": 10_699}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
