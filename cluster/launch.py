@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
-from cluster.front_door.placement import Placement, started_session
 from cluster.observe import view as report
 from cluster.observe.progress import Searched
 from cluster.observe.view import Progress
@@ -30,6 +29,7 @@ from cluster.system.kept_folder import held
 from cluster.system.processes import tell_of_quota
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output as Output
+from cluster.workers.placement import Placement, started_session
 from games.board import draw
 from games.compile.watch import keeping_notes
 from games.errors import counted

@@ -6,7 +6,7 @@ this module imports `banyan` first, which makes sure that the other packages are
 
 from __future__ import annotations
 
-from cluster.ray_backend.host import Actor
+from cluster.workers.host import Actor
 
 
 class Banyan(Actor):

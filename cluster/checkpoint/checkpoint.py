@@ -35,7 +35,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 
 from cluster.runtime.session import Session
-from cluster.runtime.worker_process import code_of_searches
+from cluster.runtime.tasks import code_of_searches
 from cluster.system.kept_folder import locked
 from games.errors import InvalidInput
 from search.coordinator import Coordinator

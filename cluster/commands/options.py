@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cluster.front_door.placement import Placement
+    from cluster.workers.placement import Placement
 
 Parameter = inspect.Parameter
 _OPTION = "typer"
@@ -148,7 +148,7 @@ class Place:
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
-        from cluster.front_door.placement import Placement
+        from cluster.workers.placement import Placement
 
         return Placement(**vars(self))
 

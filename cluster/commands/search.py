@@ -23,7 +23,7 @@ from search.options import SEARCH, refuse
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.front_door.placement import Placement
+    from cluster.workers.placement import Placement
 
 
 def search(

@@ -104,7 +104,7 @@ class PoolOptions(GamePlace):
         """A function that starts the pool's executor. Raises InvalidInput (workers)."""
         import logging
 
-        from cluster.front_door.placement import Placement
+        from cluster.workers.placement import Placement
 
         place = Placement(self.workers, self.executor, self.address, self.job_timeout)
         notify = logging.getLogger("banyan.pool").warning

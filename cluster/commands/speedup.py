@@ -161,9 +161,9 @@ def _counts(measurement: Measurement) -> list[int]:
     """The numbers of workers. Raises InvalidInput (workers, address)."""
     if measurement.workers != "auto":
         return read_counts(measurement.workers, "workers", "1,2,4, or auto")
-    from cluster.ray_backend.joining import connect
     from cluster.runtime.workers import ONE_CPU
     from cluster.system.processes import num_cores, tell_of_quota
+    from cluster.workers.joining import connect
 
     cpus = num_cores()
     if measurement.address is not None:

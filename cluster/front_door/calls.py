@@ -23,8 +23,8 @@ from cluster.front_door.options import (
     split,
     with_options,
 )
-from cluster.front_door.placement import Placement
 from cluster.front_door.running import RunningSearch
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput, foreign
 from games.game import Game
 from search.ask_tell.search import DEADLINE_S, AskTellSearch

@@ -17,10 +17,10 @@ from types import TracebackType
 from typing import Self
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.front_door.placement import LOG, started_session
 from cluster.observe.progress import Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.placement import LOG, started_session
 from games.errors import counted, foreign
 from search.result import Answer, AnswerView, SearchResult
 

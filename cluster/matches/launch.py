@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import games
-from cluster.front_door.placement import Placement
 from cluster.launch import Output, launch, warn
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
@@ -19,6 +18,7 @@ from cluster.matches.statistics import Interval, Sprt, pentanomial, wilson
 from cluster.report.table import Table, count, duration, left, number, percent, right
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 from games.game import Game
 from games.user_games import read_text

@@ -20,7 +20,6 @@ from typing import Any, Unpack, get_type_hints
 
 import games
 from cluster.front_door.options import SearchOptions, request_of, split, with_options
-from cluster.front_door.placement import Placement
 from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
 from cluster.planning.result import PlanResult, mean_text, print_result, write
@@ -30,6 +29,7 @@ from cluster.runtime.tasks import Executor, Task
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import Kept
+from cluster.workers.placement import Placement
 from games.compile.watch import note, notes
 from games.errors import InvalidInput, counted, foreign
 from games.game import Game

@@ -7,17 +7,33 @@ depends only on the job and its context: a lost job is run again with an equal r
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import games
+import search
 from cluster.runtime.worker_state import WorkerStatus
 
 DEFAULT_JOB_TIMEOUT_S = 30.0
 """Seconds after which the worker of a job counts as hung: two hundred times a job's usual duration."""
 OPENED = -1
 """The key of the context that an executor is opened with. Other contexts have keys from 0."""
+
+
+@cache
+def code_of_searches() -> str:
+    """The fingerprint: 16 hex digits of a hash over the source files of `games` and `search`."""
+    sha = hashlib.sha256()
+    for package in (games, search):
+        folder = Path(package.__path__[0])
+        for file in sorted(folder.rglob("*.py")):
+            sha.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
+    return sha.hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)

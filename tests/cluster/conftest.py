@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.runtime.workers import Resources
+from cluster.workers.choose import make_executor
 from tests.cluster.command import Here
 from tests.cluster.strangers import Stranger
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 
 @pytest.fixture

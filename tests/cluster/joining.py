@@ -19,10 +19,10 @@ from typing import cast
 
 os.environ["RAY_AUTH_MODE"] = "disabled"
 
-from cluster.executors.choose import make_executor
-from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
+from cluster.workers.choose import make_executor
+from cluster.workers.ray_executor import RayExecutor
 from search import plan
 from search.job import Context, GrowJob, Job, JobResult, LaneTree
 from search.request import SearchRequest

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.inline import InlineExecutor
 from search.coordinator import Coordinator
 from search.job import Job, JobResult
 from search.prepare import open_search

@@ -15,10 +15,10 @@ import pytest
 
 import games
 import search
-from cluster.executors.inline import InlineExecutor
-from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.threads import ThreadsExecutor
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.prepare import open_search

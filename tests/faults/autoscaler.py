@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import ray
 
-from cluster.executors.choose import make_executor
 from cluster.runtime.session import Session
 from cluster.runtime.workers import Workers
 from cluster.system.processes import kill
+from cluster.workers.choose import make_executor
 from search import plan
 from tests.cluster.joining import REQUESTS, SleepyWorker
 from tests.cluster.processes import command_of
@@ -43,7 +43,7 @@ from tests.faults.harness import (
 from tests.waiting import comes_true
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 HEAD = "f" * 51 + "00000"
 """The name by which the provider knows the head."""

@@ -25,11 +25,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cluster.executors.choose import make_executor
-from cluster.ray_backend.joining import connect
 from cluster.runtime.session import Session
 from cluster.runtime.workers import AUTO
 from cluster.system.processes import kill
+from cluster.workers.choose import make_executor
+from cluster.workers.joining import connect
 from games.errors import InvalidInput
 from search import plan
 from search.request import SearchRequest
@@ -39,7 +39,7 @@ from tests.faults.harness import RAY, Campaign, kill_tree, main, new_parser
 from tests.waiting import comes_true
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 RAY_FOLDER = Path("/tmp/ray")
 HOSTS = (1, 2, 3)

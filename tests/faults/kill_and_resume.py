@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
-from cluster.executors.choose import make_executor
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
+from cluster.workers.choose import make_executor
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import STRATEGIES, SearchRequest

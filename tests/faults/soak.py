@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from cluster.executors.choose import make_executor
 from cluster.system.processes import descendants
+from cluster.workers.choose import make_executor
 from search.request import SearchRequest
 from tests.cluster.searches import alone, search_on
 from tests.faults.harness import (
@@ -40,7 +40,7 @@ from tests.faults.harness import (
 from tests.waiting import comes_true
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 JOB_TIMEOUT_S = 1.5
 PAUSE_S = 1.5

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import games
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
+from cluster.workers.inline import InlineExecutor
 from games import Game
 from games.compile.specialise import cached_njit, specialise
 from games.game import State

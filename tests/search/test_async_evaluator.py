@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import search
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
+from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.evaluator import Places, wait_for

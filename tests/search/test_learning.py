@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
+from cluster.workers.inline import InlineExecutor
 from games import Game, Rules, njit
 from games.catalogue import load
 from games.game import Moves, State

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
-from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.session import session_on
+from cluster.workers.threads import ThreadsExecutor
 from games.rng import new_stream
 from search.coordinator import Coordinator
 from search.job import ROUND_STREAM, Portions, RoundJob, Snapshot, empty_portions

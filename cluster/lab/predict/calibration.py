@@ -39,7 +39,7 @@ from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, plan_search
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 CALIBRATION_S = 2.0
 """Approximate duration in seconds of each search that measures costs."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import games
-from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs
 from cluster.lab.predict.costs import Costs, read_costs, write_costs
 from cluster.lab.predict.prediction import (
@@ -26,6 +25,7 @@ from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, save
 from cluster.report.table import Table, count, left, number, percent, rate, right, text, write_files
 from cluster.system import terminal as words
+from cluster.workers.choose import make_executor
 from games.errors import counted
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search

@@ -22,15 +22,15 @@ from io import BytesIO
 from typing import Any
 
 from cluster.lab.predict.costs import Costs
-from cluster.ray_backend.dispatcher import Dispatcher
-from cluster.ray_backend.process import pack_answer
-from cluster.ray_backend.slots import Process, Slot, Slots
 from cluster.runtime.broadcast import Call
 from cluster.runtime.queue import IN_FLIGHT
 from cluster.runtime.tasks import Event, Executor, JobDone, Task, TaskWorker
-from cluster.runtime.worker_process import WorkerProcess
 from cluster.runtime.worker_state import WorkerStatus
 from cluster.runtime.workers import exactly
+from cluster.workers.dispatcher import Dispatcher
+from cluster.workers.process import pack_answer
+from cluster.workers.slots import Process, Slot, Slots
+from cluster.workers.worker_process import WorkerProcess
 from search.job import Job, JobResult
 
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"

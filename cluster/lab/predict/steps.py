@@ -24,7 +24,7 @@ from search.strategies.tree import Planner
 from search.worker import Worker
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 MEDIAN_TO_DEVIATION = 1.4826
 """Standard deviation / median absolute deviation of a normal distribution."""

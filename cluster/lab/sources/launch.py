@@ -7,7 +7,6 @@ from itertools import chain, filterfalse, groupby
 from pathlib import Path
 from typing import Any
 
-from cluster.front_door.placement import Placement
 from cluster.lab.sources import claims, report
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.units import Store, UnitWorker
@@ -17,6 +16,7 @@ from cluster.report.table import Table, left, right, text
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 
 LISTED = ("quick", "full")

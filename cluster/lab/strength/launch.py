@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
 from cluster.lab.strength.plots import plot_games, plot_losses
@@ -21,6 +20,7 @@ from cluster.report.table import write_files
 from cluster.runtime.jobset import LINE_S, Jobset
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.inline import InlineExecutor
 from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.prepare import Search, open_search

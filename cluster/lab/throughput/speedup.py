@@ -9,13 +9,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
-from cluster.executors.choose import make_executor
-from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.machine import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session, session_on
 from cluster.system.terminal import in_minutes, span
+from cluster.workers.choose import make_executor
+from cluster.workers.threads import ThreadsExecutor
 from games.errors import counted, in_words
 from search.coordinator import RoundCosts
 from search.prepare import open_search

@@ -17,7 +17,7 @@ from cluster.checkpoint.checkpoint import (
     write_archive,
 )
 from cluster.runtime.session import Session
-from cluster.runtime.worker_process import code_of_searches
+from cluster.runtime.tasks import code_of_searches
 from games.errors import InvalidInput
 from search.job import GrowJob
 from search.request import SearchRequest

@@ -57,7 +57,7 @@ def test_a_finished_search_is_shown_without_ray(
 ) -> None:
     file = str(tmp_path / "a.ckpt")
     first = answer(here, *SMALL, "--checkpoint", file)
-    monkeypatch.setattr("cluster.front_door.placement.make_executor", never)
+    monkeypatch.setattr("cluster.workers.placement.make_executor", never)
     assert here.json("resume", file, "--workers", "2", "--no-progress")["digest"] == first["digest"]
     status, out, err = here("resume", file)
     assert (status, err) == (0, "banyan: this search is already over; its answer is shown\n")

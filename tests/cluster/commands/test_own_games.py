@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.inline import InlineExecutor
 from games import catalogue
 from games import user_games as own
 from search.coordinator import Coordinator

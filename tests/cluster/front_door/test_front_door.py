@@ -23,12 +23,12 @@ import pytest
 import cluster
 import search
 from cluster.checkpoint.checkpoint import Opened
-from cluster.executors.inline import InlineExecutor
-from cluster.front_door import placement
 from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.tasks import Event, Executor, JobFailed, Task
 from cluster.runtime.workers import Resources, Workers
+from cluster.workers import placement
+from cluster.workers.inline import InlineExecutor
 from games.tictactoe import TicTacToe
 from search.coordinator import Coordinator, SearchFailed
 from tests.cluster.strangers import Stranger, clean_environment, installed

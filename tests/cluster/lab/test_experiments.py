@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.executors.inline import InlineExecutor
 from cluster.lab.sources import report
 from cluster.lab.sources.estimate import Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured
@@ -33,6 +32,7 @@ from cluster.lab.sources.verdict import (
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import JobDone, JobLost
+from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from search.coordinator import MAX_ATTEMPTS
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs
 from cluster.lab.throughput.ceiling import Ceiling
+from cluster.workers.choose import make_executor
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.searches import compiled_only, search_on
@@ -20,7 +20,7 @@ from tests.games.own_game import write_waiting
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 WAIT_S = 0.03
 WORKERS = 6

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from cluster.executors.choose import make_executor
-from cluster.front_door.placement import Placement
 from cluster.launch import Output
 from cluster.matches.game import MatchWorker
 from cluster.matches.launch import MatchRequest, open_match, run_match
@@ -23,6 +21,8 @@ from cluster.matches.record import read_file
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import Executor
+from cluster.workers.choose import make_executor
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput
 from tests.cluster.command import Here, start
 from tests.cluster.match_players import make

@@ -14,9 +14,9 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import OUTCOMES, MetricsServer
 from cluster.runtime.session import Session
+from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from search.coordinator import DURATION_BUCKETS_S
 from search.request import SearchRequest

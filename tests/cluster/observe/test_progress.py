@@ -14,13 +14,13 @@ import pytest
 from rich.console import Console
 
 from cluster.client.remote import sample_there
-from cluster.executors.inline import InlineExecutor
 from cluster.observe import view as observed
 from cluster.observe.progress import Figures, Sample, Sampler
 from cluster.observe.view import Progress, view
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
+from cluster.workers.inline import InlineExecutor
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.arena import USED

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import MetricsServer
+from cluster.workers.inline import InlineExecutor
 from search.request import SearchRequest
 from tests.cluster.prometheus import DEPLOY, Query, need, prometheus, promtool
 from tests.cluster.searches import session_on

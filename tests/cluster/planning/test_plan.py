@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import banyan
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.front_door.options import request_of
 from cluster.planning.plan import PlanContext, PlanWorker, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
+from cluster.workers.choose import make_executor
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
 from search.request import SearchRequest

@@ -20,7 +20,7 @@ from cluster.runtime.broadcast import (
 from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import Task
-from cluster.runtime.worker_process import Inbox
+from cluster.workers.worker_process import Inbox
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
 from search.tree.merge import lone_root
 

@@ -7,8 +7,12 @@ from itertools import count
 
 import pytest
 
-from cluster.executors.inline import InlineExecutor
-from cluster.ray_backend.slots import (
+from cluster.runtime.tasks import JobLost, Task
+from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.workers import exactly
+from cluster.system.processes import waited_s
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.slots import (
     FAILED_START,
     MAX_RESTARTS_IN_A_ROW,
     MOST_EXTENSIONS,
@@ -17,10 +21,6 @@ from cluster.ray_backend.slots import (
     Process,
     Slots,
 )
-from cluster.runtime.tasks import JobLost, Task
-from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
-from cluster.runtime.workers import exactly
-from cluster.system.processes import waited_s
 from search.request import SearchRequest
 from tests.cluster.searches import search_on
 

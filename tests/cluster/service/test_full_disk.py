@@ -18,7 +18,6 @@ import httpx
 import pytest
 
 from cluster.checkpoint.checkpoint import Opened
-from cluster.executors.inline import InlineExecutor
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool, Run
 from cluster.service.records import QUEUED, Recorder
@@ -26,6 +25,7 @@ from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants
+from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from tests.cluster.searches import session_of
 from tests.cluster.service.process import Server, http

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.broadcast import Call, pack_call
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.session import Session, task_of
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
-from cluster.runtime.worker_process import WorkerProcess
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.worker_process import WorkerProcess
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
 from search.request import SearchRequest
 from search.result import SearchResult

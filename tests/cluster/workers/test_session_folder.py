@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.ray_backend import session_folder
+from cluster.workers import session_folder
 
 OWNER = """
 import pathlib, sys
-from cluster.ray_backend import session_folder
+from cluster.workers import session_folder
 
 session_folder.own(pathlib.Path(sys.argv[1]))
 print("locked", flush=True)

@@ -23,8 +23,8 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
 
-from cluster.ray_backend import session_folder as ray_folder
 from cluster.system.processes import bury, descendants, kill, marked
+from cluster.workers import session_folder as ray_folder
 
 MARK = "BANYAN_RAY_PROCESS"
 """The environment variable that marks all processes of an embedded Ray."""
@@ -95,7 +95,7 @@ spec = spec_from_file_location("banyan", sys.argv[2])
 banyan = sys.modules["banyan"] = module_from_spec(spec)
 spec.loader.exec_module(banyan)
 
-from cluster.ray_backend.host import main
+from cluster.workers.host import main
 
 main()
 """

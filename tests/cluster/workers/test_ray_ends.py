@@ -12,16 +12,16 @@ from typing import cast
 
 import pytest
 
-from cluster.executors.choose import make_executor
-from cluster.ray_backend.executor import RayExecutor
-from cluster.ray_backend.joining import GONE_S, TRIES, Revival
+from cluster.workers.choose import make_executor
+from cluster.workers.joining import GONE_S, TRIES, Revival
+from cluster.workers.ray_executor import RayExecutor
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.worker import Worker
 from tests.cluster.processes import named
-from tests.cluster.ray_backend.test_ray_executor import Once, request_for
 from tests.cluster.searches import alone, compiled_only, search_on
 from tests.cluster.strangers import Stranger
+from tests.cluster.workers.test_ray_executor import Once, request_for
 from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = [

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants
+from cluster.workers.choose import make_executor
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -27,7 +27,7 @@ from tests.cluster.searches import alone, compiled_only, search_on, session_on
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 pytestmark = compiled_only
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from cluster.ray_backend.joining import NotJoined, knock
-from cluster.ray_backend.process import REFUSED_TOKEN, RayProcess, last_words
+from cluster.workers.joining import NotJoined, knock
+from cluster.workers.process import REFUSED_TOKEN, RayProcess, last_words
 
 
 def reason(address: str) -> str:

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened
-from cluster.executors.choose import make_executor
-from cluster.executors.handover import HandoverExecutor
-from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
+from cluster.workers.choose import make_executor
+from cluster.workers.handover import HandoverExecutor
+from cluster.workers.ray_executor import RayExecutor
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
 from search.coordinator import Coordinator
 from search.prepare import open_search

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
-from cluster.executors.handover import HandoverExecutor
-from cluster.executors.inline import InlineExecutor
-from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.workers.handover import HandoverExecutor
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.threads import ThreadsExecutor
 from games.compile.specialise import callable_from_python
 from games.rng import begin_stream, new_stream
 from search.coordinator import Coordinator

@@ -6,7 +6,7 @@ Ray (process.py), stored once in the object store, and passed by reference. Two 
 worker, so that it never waits; one if jobs are so short that these would be too many calls.
 
 Jobs that await something, such as a model server, are begun by one call and end in that or a later one
-(cluster/runtime/worker_process.py). As long as a worker has begun jobs, one call to it is in flight: with new
+(cluster/workers/worker_process.py). As long as a worker has begun jobs, one call to it is in flight: with new
 jobs if there are some, otherwise with none.
 """
 
@@ -19,13 +19,13 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol
 
-from cluster.ray_backend.process import RayEnded, Remote, WorkerLost, answer_of
-from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, key_of
-from cluster.runtime.worker_process import Inbox, code_of_searches
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, code_of_searches, key_of
 from cluster.runtime.worker_state import WorkerState
+from cluster.workers.process import RayEnded, Remote, WorkerLost, answer_of
+from cluster.workers.slots import Bundle, Process, Slot, Slots
+from cluster.workers.worker_process import Inbox
 
 CONTEXT = "context"
 """First part of the keys of contexts among published values."""

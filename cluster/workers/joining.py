@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from pathlib import Path
 
-from cluster.ray_backend.process import RayProcess, TokenRefused
+from cluster.workers.process import RayProcess, TokenRefused
 from games.errors import InvalidInput, counted
 
 KNOCK_S = 3.0

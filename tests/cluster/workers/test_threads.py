@@ -11,11 +11,11 @@ from typing import Any
 import banyan
 import pytest
 
-from cluster.executors.choose import make_executor
-from cluster.executors.handover import THREADS_PAY_S
-from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import JobDone, Task
+from cluster.workers.choose import make_executor
+from cluster.workers.handover import THREADS_PAY_S
+from cluster.workers.threads import ThreadsExecutor
 from games.errors import InvalidInput
 from search.prepare import open_search
 from search.request import SearchRequest

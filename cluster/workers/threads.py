@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.executors.inline import run_task
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, Task, TaskWorker
-from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
+from cluster.workers.inline import run_task
+from cluster.workers.worker_process import ContextWorkers
 from games.errors import InvalidInput, foreign
 from search.worker import Worker, why_one_at_a_time
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cluster.executors.handover import LOOK_S, PAYS_S, HandoverExecutor
-from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
+from cluster.workers.handover import LOOK_S, PAYS_S, HandoverExecutor
+from cluster.workers.inline import InlineExecutor
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest

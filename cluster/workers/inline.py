@@ -9,8 +9,8 @@ from typing import Any
 
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import OPENED, Event, Task, TaskWorker, counted_of
-from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
+from cluster.workers.worker_process import ContextWorkers
 from search.worker import Worker
 
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.executors.choose import make_executor
 from cluster.runtime.session import Session
 from cluster.runtime.workers import Resources
+from cluster.workers.choose import make_executor
 from games.errors import InvalidInput
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, banyan
-from tests.cluster.ray_backend.test_ray_executor import Once, Signalled
 from tests.cluster.searches import alone, compiled_only, search_on
+from tests.cluster.workers.test_ray_executor import Once, Signalled
 from tests.search.test_async_evaluator import WAITING, most_of
 from tests.search.test_evaluator import BODY, HASHED
 from tests.waiting import eventually
@@ -30,7 +30,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
+    from cluster.workers.ray_executor import RayExecutor
 
 SEARCH = ("search", "gomoku:size=5", "--strategy", "leaf", "--lanes", "2", "--batch", "8", "--seed", "4")
 

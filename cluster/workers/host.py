@@ -41,9 +41,9 @@ import ray.exceptions
 from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from cluster.ray_backend import session_folder as ray_folder
-from cluster.ray_backend.process import MARK, pack_answer
 from cluster.system.processes import kill, marked
+from cluster.workers import session_folder as ray_folder
+from cluster.workers.process import MARK, pack_answer
 
 OBJECT_STORE_BYTES = 200 * 2**20
 """Size of the object store of an embedded Ray: room for a few snapshots of 1 to 18 MB each."""
@@ -60,7 +60,7 @@ class Actor:
 
     def __init__(self, make_worker: bytes, gives_way: bool) -> None:
         # Imported in workers only: it takes a second.
-        from cluster.runtime.worker_process import WorkerProcess
+        from cluster.workers.worker_process import WorkerProcess
 
         node = ray.get_runtime_context().get_node_id()
         self._process = WorkerProcess(pickle.loads(make_worker), gives_way, node)

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.executors.choose import make_executor
-from cluster.ray_backend import slots as ray_slots
-from cluster.ray_backend.executor import Elasticity
-from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.queue import LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import OPENED, JobLost
 from cluster.runtime.worker_state import WorkerState
 from cluster.runtime.workers import AUTO, Resources, Workers, exactly, parse_workers
+from cluster.workers import slots as ray_slots
+from cluster.workers.choose import make_executor
+from cluster.workers.ray_executor import Elasticity
+from cluster.workers.slots import Bundle, Process, Slot, Slots
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
 from tests.cluster.searches import compiled_only

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pickle
 import socket
@@ -11,29 +10,13 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-import games
-import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.tasks import OPENED, AwaitingWorker, JobDone, JobFailed, TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, JobDone, JobFailed, TaskWorker, code_of_searches
 from cluster.system.processes import give_way
 from games.errors import foreign
-
-
-@cache
-def code_of_searches() -> str:
-    """The fingerprint: 16 hex digits of a hash over the source files of `games` and `search`."""
-    sha = hashlib.sha256()
-    for package in (games, searching):
-        folder = Path(package.__path__[0])
-        for file in sorted(folder.rglob("*.py")):
-            sha.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
-    return sha.hexdigest()[:16]
-
 
 Owner = TypeVar("Owner")
 

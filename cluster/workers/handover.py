@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import games
-from cluster.executors.inline import InlineExecutor
-from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.threads import ThreadsExecutor
 from games.errors import counted
 from search.job import Context
 from search.plan import THREADS_PAY_S

@@ -6,14 +6,14 @@ import sys
 import threading
 from collections.abc import Callable
 
-from cluster.executors.handover import HandoverExecutor
-from cluster.executors.inline import InlineExecutor
-from cluster.executors.threads import ThreadsExecutor
-from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from cluster.system.processes import num_cores
+from cluster.workers.handover import HandoverExecutor
+from cluster.workers.inline import InlineExecutor
+from cluster.workers.ray_executor import RayExecutor
+from cluster.workers.threads import ThreadsExecutor
 from games.errors import InvalidInput
 from search.worker import Worker
 

@@ -25,14 +25,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from cluster.ray_backend.dispatcher import Dispatcher
-from cluster.ray_backend.joining import Revival, connect
-from cluster.ray_backend.slots import LATECOMER_S, READY_S, Process, Slot, Slots
 from cluster.runtime.queue import IN_FLIGHT, TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, exactly
 from cluster.system.processes import num_cores, waited_s
+from cluster.workers.dispatcher import Dispatcher
+from cluster.workers.joining import Revival, connect
+from cluster.workers.slots import LATECOMER_S, READY_S, Process, Slot, Slots
 from games.errors import InvalidInput, counted
 from search.worker import Worker
 

@@ -1,1 +1,0 @@
-"""Workers on Ray. Ray itself is imported by host.py only."""
