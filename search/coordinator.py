@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -66,6 +66,10 @@ class Ledger(Generic[Item]):
     def settle(self, key: Hashable) -> bool:
         """Remove an item whose outcome has arrived; returns False if it was not pending (a late outcome)."""
         return self._out.pop(key, None) is not None
+
+    def pending(self, keys: Iterable[Hashable]) -> list[Item]:
+        """Those of these items that are pending."""
+        return [self._out[key][0] for key in keys if key in self._out]
 
     def lost(self, key: Hashable, reason: str) -> Item | None:
         """Note that an item was lost; returns it to be handed out again, None if it is not pending.
@@ -209,7 +213,7 @@ class Coordinator:
     @property
     def jobs_in_flight(self) -> int:
         strategy = self.search.strategy
-        return strategy.issued - strategy.absorbed - len(self._early)
+        return strategy.issued - strategy.absorbed - sum(done.jobs for done, _ in self._early.values())
 
     @property
     def results_waiting(self) -> int:
@@ -255,16 +259,21 @@ class Coordinator:
     def job_done(self, done: JobResult, elapsed_s: float = 0.0, held_s: float = 0.0) -> list[Job]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been.
 
+        A result of several jobs is taken if all of them are pending; if not, those that are run again.
         ``held_s``: seconds for which its worker has kept it, because other jobs ran in the same call.
         """
-        if not self._ledger.settle(done.index) or self.finished:
+        jobs = self._ledger.pending(range(done.index, done.index + max(1, done.jobs)))
+        whole = len(jobs) == done.jobs or any(job.divided for job in jobs)
+        if self.finished or not whole:
             self.counters.late_results += 1
-            return []
+            return [] if self.finished else jobs
+        for job in jobs:
+            self._ledger.settle(job.index)
         self.counters.job_durations.observe(done.duration_s / max(1, done.jobs), done.jobs)
         self._note_rate(done.simulations, done.duration_s)
         self._heard_s = elapsed_s
         self._early[done.index] = done, elapsed_s
-        jobs: list[Job] = []
+        jobs = []
         strategy, started, costs = self.search.strategy, self.stopwatch(), self.counters.round_costs
         if self._ended_s is not None:
             costs.send_s += max(0.0, elapsed_s - held_s - done.duration_s / done.threads - self._ended_s)

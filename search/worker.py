@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 import numpy as np
@@ -23,6 +24,14 @@ def why_one_at_a_time(context: Context) -> str | None:
         return "the evaluator is plain Python"
     game = games.load(context.game, context.game_source, tried=False)
     return None if is_compiled(game.rules) else f"the rules of {game.name} are not compiled"
+
+
+def runs_in_threads(context: Context | None) -> bool:
+    """Whether all workers of a machine are best threads of one process: not for jobs of strategy leaf, which
+    are so short that Python's lock would hold them up."""
+    if context is None or STRATEGY_CLASSES[context.request.strategy].by_leaves:
+        return False
+    return why_one_at_a_time(context) is None
 
 
 class Worker:
@@ -60,6 +69,10 @@ class Worker:
         if not job.divided:
             done.duration_s, done.cpu_s = time.perf_counter() - started, time.thread_time() - cpu_s
         return done
+
+    def together(self, context: Context, jobs: Sequence[Job], threads: int) -> DividedJob | None:
+        """One job in place of these, which follow each other, by so many threads; None if there is none."""
+        return self._runner_of(context).together(jobs, threads)
 
     def at_once(self, context: Context) -> int:
         """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""

@@ -168,7 +168,7 @@ def _counts(measurement: Measurement) -> list[int]:
     cpus = num_cores()
     if measurement.address is not None:
         cluster = connect(measurement.address, cpus)
-        cpus = max(1, ONE_CPU.workers_in(cluster.latest("machines")))
+        cpus = max(1, ONE_CPU.workers_in(cluster.latest("machines").values()))
         cluster.close()
     else:
         tell_of_quota(report)

@@ -38,11 +38,11 @@ class LaneAffinity:
         self._burden = dict.fromkeys(self._present, 0)
         self.divided += 1
 
-    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
+    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:
         """Balance the lanes over the slots that are ``ready``, if the slots have changed.
 
         A slot that is ``present`` but not ready keeps its lanes, because its worker is restarting. Returns
-        the moves as pairs: lane, and the slot whose worker has its state. A moving lane has no slot
+        the moves: lane, the slot whose worker has its state, and its new one. A moving lane has no slot
         until `arrived` is called.
         """
         if (tuple(present), tuple(ready)) == (self._present, self._ready):
@@ -67,7 +67,7 @@ class LaneAffinity:
             # If the state is still being fetched, the lane moves without it.
             if lane not in self._moving:
                 self._moving.add(lane)
-                moves.append((lane, most))
+                moves.append((lane, most, least))
         return moves
 
     def of(self, lane: int) -> int | None:
@@ -106,10 +106,11 @@ ROUND_SHARE, SHORT_ROUND_SHARE = 1.2, 2.0
 """Size of a bundle as a multiple of an equal share of the waiting tasks of a round. Larger bundles make
 workers end a round one by one, with many results to merge at its end; smaller ones need more calls."""
 SHORT_ROUND, FEW_BUNDLES = 8, 16
-"""A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle and at most
-FEW_BUNDLES bundles: with two bundles in flight one call carries all that a worker does in the round. On two
-cores, 16 lanes, that saves the driver, Ray and the host process 6 of 23 ms of CPU time a round. Simulated, it
-gains 1 to 4 % with 3 million simulations on one to four workers, and loses at most 1 % elsewhere."""
+"""A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle, and at most
+FEW_BUNDLES bundles or processes of several workers: with two bundles in flight one call carries all that a
+process does in the round. On two cores, 16 lanes, that saves the driver, Ray and the host process 6 of 23 ms
+of CPU time a round. Simulated, it gains 1 to 4 % with 3 million simulations on one to four workers, and loses
+at most 1 % elsewhere."""
 MANY_CALLS_PER_S = 700.0
 """More calls in a second keep the driver from its other work, and two cores from that of the workers."""
 _WEIGHT = 0.05
@@ -186,8 +187,9 @@ class TaskQueue:
         self._at_slot.clear()
         self._size = 0
 
-    def bundle_size(self, bundles: int, running: int) -> int:
-        """Number of tasks of one of ``bundles`` bundles; 0 if no task waits.
+    def bundle_size(self, bundles: int, processes: int, running: int) -> float:
+        """Number of tasks of one of ``bundles`` bundles, where a worker gets some and a process those of its
+        workers at once; 0 if no task waits.
 
         A round ends when all its tasks have ended, so its remaining tasks are divided into smaller and
         smaller bundles; ``running`` tasks do not count. Without rounds, running tasks count too: a worker
@@ -197,25 +199,31 @@ class TaskQueue:
             return 0
         if self._waiting and self._waiting[0].common is not None:
             if not running:
-                self._short = self._size <= SHORT_ROUND * bundles and bundles <= FEW_BUNDLES
-            return max(1, round(self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles))
+                few = 2 * processes <= max(FEW_BUNDLES, bundles - 1)
+                self._short = self._size <= SHORT_ROUND * bundles and few
+            return self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles
         return -(-(self._size + running) // bundles)
 
-    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]:
-        """Remove and return the next bundle for a worker slot; empty if there is no task for it.
+    def take(self, slots: Sequence[int], num_slots: int, most: float, work: float) -> list[Task]:
+        """Remove and return the next bundle for the workers of these slots; empty if there is no task for
+        them.
 
-        It has at most ``most`` tasks, and is complete once their work reaches ``work``. All tasks of a
-        bundle have one common part. Pieces of a lane go to the slot that keeps the lane's state.
+        It has one task at least and ``most``, rounded, at most, and is complete once their work reaches
+        ``work``. All tasks of a bundle have one common part. Pieces of a lane go to the slot that keeps the
+        lane's state.
         """
         self._divide(num_slots)
-        source = self._at_slot.get(slot) or self._waiting
+        sources = [source for slot in slots if (source := self._at_slot.get(slot))] or [self._waiting]
         tasks: list[Task] = []
-        done = 0
-        while source and len(tasks) < most and (not tasks or done < work):
+        done, most = 0, max(1, round(most))
+        # Of the workers' own tasks one of each in turn.
+        while any(sources) and len(tasks) < most and (not tasks or done < work):
+            source = next(source for source in sources if source)
             if tasks and source[0].common_key != tasks[0].common_key:
                 break
             tasks.append(source.popleft())
             done += tasks[-1].work
+            sources = sources[1:] + sources[:1]
         self._size -= len(tasks)
         return tasks
 
@@ -240,6 +248,6 @@ class TaskQueue:
         """The lane keys of all waiting tasks; their number is that of workers that could be busy."""
         return {task.lane_key for task in chain(self._waiting, self._new, *self._at_slot.values())}
 
-    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
+    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:
         """Note that the slots may have changed: see `LaneAffinity.settle`."""
         return [] if self._affinity is None else self._affinity.settle(present, ready)

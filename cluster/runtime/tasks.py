@@ -8,7 +8,7 @@ depends only on the job and its context: a lost job is run again with an equal r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
@@ -120,12 +120,21 @@ class AwaitingWorker(TaskWorker, Protocol):
         """Begin a job; the future gets what `run` returns or raises. It can be cancelled."""
 
 
+@runtime_checkable
+class JoiningWorker(TaskWorker, Protocol):
+    """A worker that can run several jobs as one."""
+
+    def together(self, context: Any, jobs: Sequence[Any], threads: int) -> Any | None:
+        """One job in place of these, whose indices follow each other: a `divided` one, with a part for each
+        of so many threads and the outcome of all. None if they are to run one by one."""
+
+
 @dataclass(frozen=True)
 class JobDone:
     """A job has returned."""
 
     result: Any
-    """An Outcome; in a search, a JobResult."""
+    """An Outcome; in a search, a JobResult, which may be that of several jobs."""
     context: int = OPENED
     held_s: float = 0.0
     """Seconds from the end of the job to that of the call that ran it, and further ones."""
@@ -160,15 +169,22 @@ class JobFailed:
 Event = JobDone | JobLost | JobFailed
 
 
-def key_of(event: Event) -> tuple[int, int]:
-    """The key of the event's task: see `Task.key`."""
-    return event.context, event.result.index if isinstance(event, JobDone) else event.index
+def keys_of(event: Event) -> list[tuple[int, int]]:
+    """The keys of the event's tasks: see `Task.key`."""
+    if not isinstance(event, JobDone):
+        return [(event.context, event.index)]
+    return [(event.context, event.result.index + k) for k in range(jobs_of(event.result))]
+
+
+def jobs_of(result: Any) -> int:
+    """The number of jobs whose result it is."""
+    return getattr(result, "jobs", 1)
 
 
 def counted_of(events: Iterable[Event]) -> tuple[int, int]:
     """(number of jobs that have returned, simulations of their results)."""
     results = [event.result for event in events if isinstance(event, JobDone)]
-    return len(results), sum(getattr(result, "simulations", 0) for result in results)
+    return sum(map(jobs_of, results)), sum(getattr(result, "simulations", 0) for result in results)
 
 
 class Executor(Protocol):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from games.errors import InvalidInput
 from games.spec import parse_spec
 
+Key = TypeVar("Key")
 ACCEPTED = "a whole number of at least 1, a range such as 2..64, or auto"
 
 
@@ -92,25 +93,30 @@ class Resources:
             others={} if others is None else {n: _amount("worker_resources", t) for n, t in texts.items()},
         )
 
-    def actor_options(self) -> dict[str, Any]:
-        """The options for a Ray actor."""
-        return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": dict(self.others)}
+    def actor_options(self, workers: int) -> dict[str, Any]:
+        """The options for a Ray actor of so many workers."""
+        others = {name: workers * each for name, each in self.others.items()}
+        return {"num_cpus": workers * self.cpus, "num_gpus": workers * self.gpus, "resources": others}
 
     def bundle(self) -> dict[str, float]:
         """The resources by Ray's resource names."""
         wanted = {"CPU": self.cpus, "GPU": self.gpus, **self.others}
         return {name: each for name, each in wanted.items() if each > 0}
 
-    def room_in(self, machines: Sequence[Mapping[str, float]]) -> int:
+    def room_in(self, machines: Iterable[Mapping[str, float]]) -> int:
         """Number of workers that fit on these machines; each is given as amounts by Ray's resource names."""
+        return sum(self.rooms_in(dict(enumerate(machines))).values())
+
+    def rooms_in(self, machines: Mapping[Key, Mapping[str, float]]) -> dict[Key, int]:
+        """Number of workers that fit on each of these machines."""
         wanted = self.bundle()
-        return sum(
-            min(int(machine.get(name, 0) / each + 1e-9) for name, each in wanted.items())
-            for machine in machines
-        )
+        return {
+            key: min(int(machine.get(name, 0) / each + 1e-9) for name, each in wanted.items())
+            for key, machine in machines.items()
+        }
 
     def held_in(
-        self, machines: Sequence[Mapping[str, float]], free: Mapping[str, float], workers: int
+        self, machines: Collection[Mapping[str, float]], free: Mapping[str, float], workers: int
     ) -> str:
         """What other programs hold of a resource that is used up, and what to do; empty if none is.
 
@@ -127,14 +133,14 @@ class Resources:
                 )
         return ""
 
-    def workers_in(self, machines: Sequence[Mapping[str, float]]) -> int:
+    def workers_in(self, machines: Collection[Mapping[str, float]]) -> int:
         """Number of workers that fit on these machines; raises InvalidInput for 0 (it would wait forever)."""
         room = self.room_in(machines)
         if room == 0:
             self._refuse(machines)
         return room
 
-    def _refuse(self, machines: Sequence[Mapping[str, float]]) -> NoReturn:
+    def _refuse(self, machines: Collection[Mapping[str, float]]) -> NoReturn:
         asked = [("gpus_per_worker", "GPU", self.gpus)]
         asked += [("worker_resources", name, each) for name, each in self.others.items()]
         for option, name, each in asked:

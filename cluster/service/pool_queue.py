@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cluster.runtime.queue import LaneAffinity, TaskQueue
-from cluster.runtime.tasks import Outcome, Task
+from cluster.runtime.tasks import Outcome, Task, jobs_of
 
 WORK_UNIT_S = 1e-6
 """The unit of a task's work: a microsecond of expected time. Simulations of two games would not compare."""
@@ -85,28 +85,30 @@ class PoolQueue(TaskQueue):
         """Charge a run with the actual time of a task instead of the expected one."""
         waiting = self._runs.get(context)
         if waiting is not None and outcome.index in waiting.charged_s:
-            waiting.used_s += outcome.duration_s - waiting.charged_s.pop(outcome.index)
+            indices = range(outcome.index, outcome.index + jobs_of(outcome))
+            waiting.used_s += outcome.duration_s
+            waiting.used_s -= sum(waiting.charged_s.pop(index, 0.0) for index in indices)
 
     def clear(self) -> None:
         """Forget all tasks."""
         for waiting in self._runs.values():
             waiting.tasks.clear()
 
-    def bundle_size(self, bundles: int, running: int) -> int:
+    def bundle_size(self, bundles: int, processes: int, running: int) -> float:
         """How many tasks a bundle may have: with one run, what its queue says; with several, a common upper
         limit, which `take` lowers for each run."""
         if len(self._runs) == 1:
             (only,) = self._runs.values()
             if only.limit is not None and only.limit < self._num_ready:
                 bundles = bundles // self._num_ready * only.limit
-            return only.tasks.bundle_size(bundles, running)
+            return only.tasks.bundle_size(bundles, processes, running)
         return max(1, -(-(len(self) + running) // bundles))
 
     def lanes(self) -> set[Hashable]:
         """The keys of the lanes of the tasks that wait, of all runs."""
         return set().union(*(waiting.tasks.lanes() for waiting in self._runs.values()))
 
-    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
+    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:
         """Lanes of removed slots get other slots. No lane moves to a new slot, so no state moves."""
         self._num_ready = max(1, len(ready))
         if tuple(present) != self._present:
@@ -120,8 +122,8 @@ class PoolQueue(TaskQueue):
         work_s = sum(task.work for task in ahead) * WORK_UNIT_S
         return len(self._runs) < 2 or work_s < AHEAD_S
 
-    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]:
-        """The next bundle for a worker slot, all of one run; empty if no task is for this slot."""
+    def take(self, slots: Sequence[int], num_slots: int, most: float, work: float) -> list[Task]:
+        """The next bundle for workers, all of one run; empty if no task is for their slots."""
         several = len(self._runs) > 1
         if several:
             work = min(work, SHARED_BUNDLE_S / WORK_UNIT_S)
@@ -129,13 +131,14 @@ class PoolQueue(TaskQueue):
             self._runs.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
         for waiting in order:
-            slots = num_slots
+            among, count = slots, num_slots
             if waiting.limit is not None:
-                if slot not in waiting.among(self._present):
-                    continue
-                slots = min(num_slots, waiting.limit)
-            own = min(most, waiting.tasks.bundle_size(slots, 0)) if several else most
-            tasks = waiting.tasks.take(slot, slots, own, work)
+                among = [slot for slot in slots if slot in waiting.among(self._present)]
+                count = min(num_slots, waiting.limit)
+            if not among:
+                continue
+            own = min(most, waiting.tasks.bundle_size(count, count, 0)) if several else most
+            tasks = waiting.tasks.take(among, count, own, work)
             if tasks:
                 reached_s = self._reached_s[waiting.priority]
                 self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)

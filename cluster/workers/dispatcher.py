@@ -21,11 +21,11 @@ from typing import Any, Protocol
 
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, code_of_searches, key_of
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, code_of_searches, keys_of
 from cluster.runtime.worker_state import WorkerState
+from cluster.workers.contexts import Inbox
 from cluster.workers.process import RayEnded, Remote, WorkerLost, answer_of
-from cluster.workers.slots import Bundle, Process, Slot, Slots
-from cluster.workers.worker_process import Inbox
+from cluster.workers.slots import Bundle, Process, Slots
 
 CONTEXT = "context"
 """First part of the keys of contexts among published values."""
@@ -67,8 +67,8 @@ class Dispatcher:
         # No `or` here: an empty queue is false.
         self._queue = TaskQueue(self._affinity) if queue is None else queue
         self._inbox: Inbox[Hear] = Inbox()
-        self._roomy: dict[int, Slot] = {}
-        """Slots that may have room for a bundle, by number; some may be full already."""
+        self._roomy: dict[Process, None] = {}
+        """Processes that may have room for a bundle; some may be full already."""
         self._hands = 1
         """Number of workers that can take jobs; at least 1."""
         self._settled = -1
@@ -106,11 +106,10 @@ class Dispatcher:
         self._stop_moving(list(self._moving))
         self._affinity.clear()
         self._published.clear()
-        for slot in self._slots.used:
-            if slot.process is not None:
-                self._forget(slot.process)
-                slot.rest()
-                self._roomy[slot.status.slot] = slot
+        for process in self._slots.processes:
+            self._forget(process)
+            process.rest()
+            self._roomy[process] = None
         for process, _ in self._slots.retired:
             self._forget(process)
 
@@ -129,11 +128,12 @@ class Dispatcher:
             self._inbox.forget(call)
         process.forget()
 
-    def prepare(self, slot: Slot, process: Process) -> Future[bytes]:
+    def prepare(self, process: Process) -> Future[bytes]:
         """Make a process load the context that the executor was opened with."""
         process.contexts, process.common_key = {OPENED} & self._contexts.keys(), None
-        hear = partial(self._prepared, slot, process)
-        return self._call(process, hear, "prepare", self._context_reference(OPENED))
+        process.threads = max(1, sum(slot.status.slot < len(self._slots.used) for slot in process.slots))
+        hear = partial(self._prepared, process)
+        return self._call(process, hear, "prepare", process.threads, self._context_reference(OPENED))
 
     def _context_reference(self, key: int) -> Any:
         return self._published.reference((CONTEXT, key), self._contexts.get(key))
@@ -149,8 +149,8 @@ class Dispatcher:
 
     def check_health(self) -> None:
         """Call idle workers whose health check is due, and those that have begun jobs, for the outcomes."""
-        for slot, process in self._slots.to_call():
-            self._send(slot, process, [])
+        for process in self._slots.to_call():
+            self._send(process, [])
 
     def settle(self) -> None:
         """Assign lanes to the workers that are there, if they have changed."""
@@ -158,12 +158,15 @@ class Dispatcher:
             return
         self._settled = self._slots.log.total
         self._hands = max(1, len(self._slots.at_hand))
-        for lane, number in self._queue.settle(self._slots.present, self._slots.at_hand):
-            slot = self._slots.all[number]
-            assert slot.process is not None
-            call = self._call(slot.process, self._lane_arrived, "hand_over", OPENED, lane)
-            self._moving[call] = (lane, slot.process)
-        here = [slot.process for slot in self._slots.used]
+        for lane, before, after in self._queue.settle(self._slots.present, self._slots.at_hand):
+            process = self._slots.all[before].process
+            assert process is not None
+            if process is self._slots.all[after].process:
+                self._affinity.arrived(lane, None)
+                continue
+            call = self._call(process, self._lane_arrived, "hand_over", OPENED, lane)
+            self._moving[call] = (lane, process)
+        here = self._slots.processes
         self._stop_moving([call for call, (_, process) in self._moving.items() if process not in here])
 
     def _stop_moving(self, calls: list[Any]) -> None:
@@ -183,36 +186,37 @@ class Dispatcher:
             if not len(self._queue) or not self._roomy:
                 return
             # One bundle size for all, so that workers that start together end together.
-            most = self._queue.bundle_size(self._bundles * self._hands, self._slots.running)
-            for slot in list(self._roomy.values()):
-                process, used = slot.process, slot.status.slot < len(self._slots.used)
-                ready = slot.status.state.ready and used
-                if process is None or not ready or not self._has_room(process):
-                    del self._roomy[slot.status.slot]
+            bundles = self._bundles * self._hands, len(self._slots.processes)
+            most = self._queue.bundle_size(*bundles, self._slots.running)
+            for process in list(self._roomy):
+                used = process.slots[0].status.slot < len(self._slots.used)
+                if not (process.current and used and process.ready and self._has_room(process)):
+                    del self._roomy[process]
                     continue
                 # Idle workers come first.
                 if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
                     continue
-                jobs = self._take(slot, process, most)
+                jobs = self._take(process, most)
                 if jobs:
-                    self._send(slot, process, jobs)
+                    self._send(process, jobs)
 
     def _has_room(self, process: Process) -> bool:
         if process.at_once > 1:
             return not process.bundles and len(process.begun) < process.at_once
         return len(process.bundles) < self._bundles
 
-    def _take(self, slot: Slot, process: Process, most: int) -> list[Task]:
-        """The next bundle for a worker: as many jobs as it can begin, but no more than its part of all jobs;
-        otherwise ``most``."""
-        work = slot.rate * BUNDLE_S
+    def _take(self, process: Process, most: float) -> list[Task]:
+        """The next bundle for a process: as many jobs as it can begin, but no more than its part of all jobs;
+        otherwise ``most`` for each of its workers."""
+        work = process.rate * BUNDLE_S * process.threads
         if process.at_once > 1:
             part = -(-(len(self._queue) + self._slots.running) // self._hands)
-            most = max(1, min(process.at_once, part) - len(process.begun))
+            most = min(process.at_once, part) - len(process.begun)
             work = math.inf
-        return self._queue.take(slot.status.slot, len(self._slots.used), most, work)
+        numbers = [slot.status.slot for slot in process.slots[: process.threads]]
+        return self._queue.take(numbers, len(self._slots.used), most * process.threads, work)
 
-    def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
+    def _send(self, process: Process, jobs: list[Task]) -> None:
         brings = tuple(sorted({task.context for task in jobs} - process.contexts))
         process.contexts.update(brings)
         values = [self._context_reference(key) for key in brings]
@@ -222,14 +226,14 @@ class Dispatcher:
             process.common_key = jobs[0].common_key
             values.append(self._published.reference(process.common_key, common.value, common.nbytes))
         call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
-        packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
+        packed, hear = pack_call(call_of, jobs), partial(self._returned, process)
         call = self._call(process, hear, "run_call", packed, *values)
         self.calls += bool(jobs)
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs, self._slots.clock())
         self._slots.set_deadline(process)
         if jobs or process.begun:
-            slot.work()
+            process.work()
 
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
@@ -244,52 +248,53 @@ class Dispatcher:
         self._affinity.arrived(self._moving.pop(call)[0], state)
         return []
 
-    def _prepared(self, slot: Slot, process: Process, call: Future[Any]) -> list[Event]:
+    def _prepared(self, process: Process, call: Future[Any]) -> list[Event]:
         """Handle the answer of a process that is ready, unless it was replaced or called to prepare again."""
-        if slot.process is not process or call is not process.preparing:
+        if not process.current or call is not process.preparing:
             return []
         try:
             process.pid, code, process.at_once, host, process.node_id = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
-            return self._lost(slot, process, error)
+            return self._lost(process, error)
         if code != code_of_searches():
             raise ConnectionError(
                 f"a worker runs another code of games and search ({code}) than this process "
                 f"({code_of_searches()}): install the same Banyan on all machines"
             )
-        self._roomy[slot.status.slot] = slot
-        # Several nodes of a cluster may be on one host.
-        slot.status.machine = host if self.ray.address is None else f"{host} ({process.node_id[:6]})"
-        slot.status.become(WorkerState.IDLE)
+        self._roomy[process] = None
+        for slot in process.slots:
+            # Several nodes of a cluster may be on one host.
+            slot.status.machine = host if self.ray.address is None else f"{host} ({process.node_id[:6]})"
+        process.become(WorkerState.IDLE)
         return []
 
-    def _returned(self, slot: Slot, process: Process, call: Future[Any]) -> list[Event]:
+    def _returned(self, process: Process, call: Future[Any]) -> list[Event]:
         """Handle the outcomes of a bundle, which may come from a process that was replaced."""
         if call not in process.bundles:
             return []
-        late = slot.process is not process
+        late = not process.current
         try:
             value = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
-            return self._lost(slot, process, error)
+            return self._lost(process, error)
         except Exception as error:
             jobs = process.bundles.pop(call).jobs
             self._slots.running -= 0 if late else len(jobs)
-            slot.rest()
+            process.rest()
             what = str(error) if isinstance(error, Remote) else f"{type(error).__name__}: {error}"
             return [JobFailed(task.index, what, task.context) for task in jobs]
         bundle = process.bundles.pop(call)
         events: list[Event] = pickle.loads(value)
-        jobs = process.take(bundle, [key_of(event) for event in events])
+        jobs = process.take(bundle, [key for event in events for key in keys_of(event)])
         if any(isinstance(event, JobDone) for event in events):
             self._finished()
         if not late:
-            self._roomy[slot.status.slot] = slot
+            self._roomy[process] = None
             self._slots.set_deadline(process)
-            busy_s = self._slots.done(slot, bundle, jobs, events)
+            busy_s = self._slots.done(process, bundle, jobs, events)
             self.ahead.note(jobs, busy_s)
         return events
 
-    def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:
+    def _lost(self, process: Process, error: Exception) -> list[Event]:
         """Handle a call without an answer. The end of Ray is handled for all calls at once."""
-        return [] if isinstance(error, RayEnded) else self._slots.lost(slot, process, str(error))
+        return [] if isinstance(error, RayEnded) else self._slots.lost(process, str(error))

@@ -9,7 +9,7 @@ Messages on the connection are tuples. To this process, first the arguments of `
 
     ("put", key, bytes)                             keep an argument of several calls
     ("drop", key)                                   forget it
-    ("start", actor, options, make_worker, gives_way)
+    ("start", actor, options, machine, make_worker, gives_way)
     ("call", call, actor, method, arguments, keys)  the last arguments were put by these keys
     ("kill", actor, pid, node)                      the process too, which may be stopped
     ("ask", question)                               "machines", "available", "placed" or "held"
@@ -118,8 +118,12 @@ class _Host:
         self._parts.pop(key, None)
         self._stored.pop(key, None)
 
-    def _start(self, number: int, options: dict[str, Any], make_worker: bytes, gives_way: bool) -> None:
+    def _start(
+        self, number: int, options: dict[str, Any], machine: str, make_worker: bytes, gives_way: bool
+    ) -> None:
         kind = import_module("banyan.worker").Banyan
+        if machine:
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(machine, soft=False)
         actor = ray.remote(**options, max_restarts=0, max_task_retries=0)(kind)
         self._actors[number] = actor.remote(make_worker, gives_way)
 
@@ -173,7 +177,7 @@ class _Host:
     def answer(self, question: str) -> Any:
         """The answer to a question; see `RayProcess.latest`."""
         if question == "machines":
-            return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+            return {node["NodeID"]: node["Resources"] for node in ray.nodes() if node["Alive"]}
         if question == "available":
             return ray.available_resources()
         if question == "placed":

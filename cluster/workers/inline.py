@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.runtime.queue import TaskQueue
-from cluster.runtime.tasks import OPENED, Event, Task, TaskWorker, counted_of
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
-from cluster.workers.worker_process import ContextWorkers
+from cluster.workers.contexts import ContextWorkers
 from search.worker import Worker
 
 
@@ -59,7 +59,7 @@ class InlineExecutor:
         can and waits for those that end."""
         workers = self._workers
         while len(workers.begun) < workers.at_once:
-            tasks = self._queue.take(slot=0, num_slots=1, most=1, work=0)
+            tasks = self._queue.take([0], num_slots=1, most=1, work=0)
             if not tasks:
                 break
             self._counted_s = self._counted_s if workers.begun else time.perf_counter()
@@ -89,7 +89,7 @@ class InlineExecutor:
         return [*events]
 
 
-def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event | None:
+def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> JobDone | JobFailed | None:
     """Run a task in this thread and return its event, or begin it: then None. ``status`` is modified in
     place."""
     status.context = task.context

@@ -135,7 +135,7 @@ class RayProcess:
         self._calls: dict[int, Future[Any]] = {}
         self._dropped: deque[int] = deque()
         self._sending = threading.Lock()
-        self._latest: dict[str, Any] = {"machines": [], "available": {}, "placed": [], "held": {}}
+        self._latest: dict[str, Any] = {"machines": {}, "available": {}, "placed": [], "held": {}}
         """The latest answer to each question."""
         self._asked: set[str] = set()
         """Questions without an answer yet."""
@@ -204,10 +204,11 @@ class RayProcess:
         self._send("put", key, data)
         return Handle(key, self._dropped)
 
-    def start(self, options: dict[str, Any], make_worker: bytes, gives_way: bool) -> int:
-        """Start an actor; returns its number."""
+    def start(self, options: dict[str, Any], machine: str, make_worker: bytes, gives_way: bool) -> int:
+        """Start an actor, on the machine with this id of Ray or, if it is empty, on any; returns its
+        number."""
         number = next(self._numbers)
-        self._send("start", number, options, make_worker, gives_way)
+        self._send("start", number, options, machine, make_worker, gives_way)
         return number
 
     def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
@@ -233,7 +234,8 @@ class RayProcess:
         """The latest answer of Ray to a question, which is asked again without waiting.
 
         That may take a minute if the cluster's head is gone. The questions are
-        ``machines``: the resources of each by Ray's names; ``available``: the unused resources of all;
+        ``machines``: by Ray's ids, the resources of each by Ray's names; ``available``: the unused
+        resources of all;
         ``placed``: the numbers of the actors that have got their resources;
         ``held``: the counts of live ``actors``, ``references`` to objects, and ``parts`` that were put.
         """

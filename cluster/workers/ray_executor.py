@@ -34,7 +34,7 @@ from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.joining import Revival, connect
 from cluster.workers.slots import LATECOMER_S, READY_S, Process, Slot, Slots
 from games.errors import InvalidInput, counted
-from search.worker import Worker
+from search.worker import Worker, runs_in_threads
 
 LOOK_S = 0.25
 """Interval in seconds of counting CPUs, which is a call of 1 to 2 ms to the cluster's head."""
@@ -145,7 +145,7 @@ class RayExecutor:
         try:
             # A cluster without free CPUs may get some later; one without GPUs is refused at once.
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
-            machines = self._ray.latest("machines")
+            machines = self._ray.latest("machines").values()
             # Whether other programs held nothing when this one joined.
             self._all_free = not resources.held_in(machines, self._ray.latest("available"), 0)
             room = resources.room_in(machines) if grows else resources.workers_in(machines)
@@ -158,6 +158,8 @@ class RayExecutor:
         if address is None:
             workers = exactly(max(workers.least, workers.within(room)))
         self._resources = resources
+        # Where searches of many kinds share the workers, each may need a process of its own.
+        self._one_search = make_worker is Worker and not standing
         self._make_worker = pickle.dumps(make_worker)
         self._crew = Slots(
             workers,
@@ -167,6 +169,7 @@ class RayExecutor:
             self._kill,
             self._crowded,
             placed=lambda process: process.actor in self._ray.latest("placed"),
+            rooms=lambda: resources.rooms_in(self._ray.latest("machines")),
         )
         self._elasticity: Elasticity | None = None
         if address is not None:
@@ -174,7 +177,7 @@ class RayExecutor:
             self._elasticity = Elasticity(
                 workers,
                 self._crew,
-                look=lambda: resources.room_in(self._ray.latest("machines")),
+                look=lambda: resources.room_in(self._ray.latest("machines").values()),
                 ask=lambda number: self._ray.want([resources.bundle()] * number),
                 give_back_s=give_back_s,
             )
@@ -202,6 +205,10 @@ class RayExecutor:
         """Process ids of the workers by slot; 0 for a slot without a worker."""
         return [slot.process.pid if slot.process else 0 for slot in self._crew.used]
 
+    def worker_processes(self) -> int:
+        """How many processes the workers are."""
+        return len(self._crew.processes)
+
     def latest(self, question: str) -> Any:
         """What is known of Ray; see `RayProcess.latest`."""
         return self._ray.latest(question)
@@ -216,18 +223,17 @@ class RayExecutor:
         """Start missing workers and wait until all of them, or enough, can take jobs."""
         began_s = time.monotonic()
         self.dispatcher.open(context)
+        self._crew.regroup(self._one_search and runs_in_threads(context))
         for slot in self._crew.used:
-            slot.rate = 0.0
             slot.failures = 0
-            if slot.process is None:
-                self._crew.fill(slot)
-            else:
-                process = slot.process
-                process.preparing = self.dispatcher.prepare(slot, process)
-                # The worker first finishes its jobs of an older search.
-                process.ready_by_s = process.clock + self._job_timeout_s + START_S
-                if slot.status.alive:
-                    slot.status.become(WorkerState.PREPARING, "for another search")
+        for process in self._crew.processes:
+            process.rate = 0.0
+            process.preparing = self.dispatcher.prepare(process)
+            # The worker first finishes its jobs of an older search.
+            process.ready_by_s = process.clock + self._job_timeout_s + START_S
+            if process.slots[0].status.alive:
+                process.become(WorkerState.PREPARING, "for another search")
+        self._crew.refill()
         while not self._crew.opened(waited_s := time.monotonic() - began_s, why := self._why_not(waited_s)):
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
@@ -245,13 +251,15 @@ class RayExecutor:
     def _why_not(self, waited_s: float) -> str:
         """Why workers are not ready after ``waited_s`` seconds, in brackets; empty if it is not known."""
         placed = self._ray.latest("placed")
-        coming = [slot.process for slot in self._crew.used if slot.process and not slot.status.state.ready]
-        loading = sum(process.actor in placed for process in coming)
+        coming = [process for process in self._crew.processes if not process.ready]
+        loading = sum(len(process.slots) for process in coming if process.actor in placed)
         parts = [f"{loading} loading or compiling the game"] * (loading > 0)
         # Ray reserves a CPU a moment before it says for whom: on a free cluster that is no other program.
-        if loading < len(coming) and waited_s > LATECOMER_S * self._all_free:
+        if any(process.actor not in placed for process in coming) and waited_s > LATECOMER_S * self._all_free:
             held = self._resources.held_in(
-                self._ray.latest("machines"), self._ray.latest("available"), len(placed)
+                self._ray.latest("machines").values(),
+                self._ray.latest("available"),
+                sum(len(process.slots) for process in self._crew.processes if process.actor in placed),
             )
             parts += [held] * bool(held)
         return f" ({'; '.join(parts)})" if parts else ""
@@ -288,11 +296,10 @@ class RayExecutor:
     def close(self) -> None:
         """End all workers, and Ray if it is embedded."""
         self._crew.use(len(self._crew.all))
-        for slot in self._crew.used:
-            if (process := slot.process) is not None:
-                # A busy process may hang, so it is killed; an idle one ends with its actor.
-                self._ray.kill(process.actor, 0 if process.idle else process.pid, process.node_id)
-                slot.empty(WorkerState.ENDED, "with the executor")
+        for process in self._crew.processes:
+            # A busy process may hang, so it is killed; an idle one ends with its actor.
+            self._ray.kill(process.actor, 0 if process.idle else process.pid, process.node_id)
+            process.leave(WorkerState.ENDED, "with the executor")
         self.drop()
         for process, _ in self._crew.retired:
             self._kill(process)
@@ -300,10 +307,12 @@ class RayExecutor:
         self._revival.close()
         self._ray.close()
 
-    def _start(self, slot: Slot) -> Process:
-        actor = self._ray.start(self._resources.actor_options(), self._make_worker, self._standing)
+    def _start(self, slots: list[Slot], machine: str) -> Process:
+        options = self._resources.actor_options(len(slots))
+        actor = self._ray.start(options, machine, self._make_worker, self._standing)
         process = Process(actor, None, self._crew.clock() + READY_S, self._waited_s, self._crew.clock)
-        process.preparing = self.dispatcher.prepare(slot, process)
+        process.slots = slots
+        process.preparing = self.dispatcher.prepare(process)
         return process
 
     def _revive(self, timeout_s: float) -> list[Event]:
@@ -342,5 +351,6 @@ class RayExecutor:
     def _waited_s(self, process: Process) -> float:
         """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""
         here = process.pid and process.node_id == self._ray.node
-        # Jobs that await something run in a thread of their own.
-        return waited_s(process.pid, every_thread=process.at_once > 1) if here else 0.0
+        # Jobs that await something, and those of several workers, run in threads of their own.
+        several = process.at_once > 1 or process.threads > 1
+        return waited_s(process.pid, every_thread=several) if here else 0.0

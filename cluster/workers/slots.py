@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.runtime.tasks import Event, JobDone, JobLost, Task, counted_of
+from cluster.runtime.tasks import Event, JobDone, JobLost, Task, counted_of, jobs_of
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import Workers
 from games.errors import counted
@@ -30,7 +30,7 @@ class Bundle:
 
 @dataclass(eq=False)
 class Process:
-    """One actor: a worker process in a slot."""
+    """One actor: a process of the workers of some slots, with a thread for each."""
 
     actor: Any
     preparing: Any
@@ -43,8 +43,17 @@ class Process:
     """The clock of `Slots`."""
     extensions: int = 0
     """How often ``ready_by_s`` was put off, because the machine is crowded."""
+    slots: list[Slot] = field(default_factory=list, repr=False)
+    """Those of its workers, in their order."""
+    threads: int = 1
+    """How many of its workers, the first ones, get jobs."""
+    unplaced_since_s: float | None = None
+    """Since when it waits for its CPUs, by the clock of `Slots`; None if it has them."""
+    rate: float = 0.0
+    """Work per second of one worker, for the size of bundles."""
     pid: int = 0
     node_id: str = ""
+    """Ray's id of its machine; empty until it is known."""
     contexts: set[int] = field(default_factory=set)
     """Keys of the contexts that were sent to the process."""
     common_key: Hashable = None
@@ -79,6 +88,44 @@ class Process:
         """Whether it has no jobs, and no call."""
         return not self.bundles and not self.begun
 
+    @property
+    def current(self) -> bool:
+        """Whether it has not been replaced or ended."""
+        return self.slots[0].process is self
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can take jobs."""
+        return self.slots[0].status.state.ready
+
+    def become(self, state: WorkerState, reason: str = "") -> None:
+        """Change the state of all its workers."""
+        for slot in self.slots:
+            slot.status.become(state, reason)
+
+    def leave(self, state: WorkerState, reason: str) -> list[Slot]:
+        """Empty its slots, which are returned: it has ended, or is left alone."""
+        for slot in self.slots:
+            slot.process = None
+        self.become(state, reason)
+        return self.slots
+
+    def work(self) -> None:
+        """Note what busy workers work on."""
+        head = self.head
+        for slot in self.slots[: self.threads]:
+            if head is not None and head.jobs:
+                slot.status.context = head.jobs[0].context
+            slot.status.become(WorkerState.BUSY)
+
+    def rest(self) -> None:
+        """Note that busy workers may have no jobs left, or go on with others."""
+        if self.slots[0].status.state is WorkerState.BUSY:
+            if self.idle:
+                self.become(WorkerState.IDLE)
+            else:
+                self.work()
+
     def forget(self) -> None:
         """Forget all jobs and calls."""
         self.bundles.clear()
@@ -105,28 +152,6 @@ class Slot:
     process: Process | None = None
     failures: int = 0
     """Consecutive failures without a finished job."""
-    rate: float = 0.0
-    """Work per second, for the size of bundles."""
-
-    def empty(self, state: WorkerState, reason: str) -> None:
-        """Take away the process, which has ended or is left alone."""
-        self.process = None
-        self.status.become(state, reason)
-
-    def work(self) -> None:
-        """Note what a busy worker works on."""
-        head = None if self.process is None else self.process.head
-        if head is not None and head.jobs:
-            self.status.context = head.jobs[0].context
-        self.status.become(WorkerState.BUSY)
-
-    def rest(self) -> None:
-        """Note that a busy worker may have no jobs left, or goes on with others."""
-        if self.status.state is WorkerState.BUSY and self.process is not None:
-            if self.process.idle:
-                self.status.become(WorkerState.IDLE)
-            else:
-                self.work()
 
 
 def _lost_jobs(process: Process, reason: str) -> list[Event]:
@@ -145,6 +170,9 @@ PULSE_S = 2.0
 """Interval in seconds of health checks of idle workers."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot with more consecutive failures than this, without a finished job, is given up."""
+PLACED_S = 5.0
+"""A process of several workers that has not got its CPUs in so many seconds, because other programs hold
+some, is replaced by processes of one."""
 FAILED_START = 2
 """Failures counted for a worker that dies before it is ready: the next one will probably die too."""
 
@@ -157,15 +185,18 @@ class Slots:
         workers: Workers,
         cpus: int,
         job_timeout_s: float,
-        start: Callable[[Slot], Process],
+        start: Callable[[list[Slot], str], Process],
         kill: Callable[[Process], None],
         crowded: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
         placed: Callable[[Process], bool] = lambda process: True,
+        rooms: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
-        all cores are in use, so that a new process may need long to start; ``placed``, whether a starting
-        one has got a CPU. The processes and their bundles are to go by the same ``clock``."""
+        """``start`` starts a process for the workers of some slots, on the machine with that id or, if it is
+        empty, on any; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether all cores are in
+        use, so that a new process may need long to start; ``placed``, whether a starting one has got its
+        CPUs; ``rooms``, how many workers have room on each machine. The processes and their bundles are to go
+        by the same ``clock``."""
         self.log = WorkerLog(clock)
         """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
         self.all: list[Slot] = []
@@ -187,6 +218,9 @@ class Slots:
         self._job_timeout_s = job_timeout_s
         self._start = start
         self._kill = kill
+        self._rooms = rooms
+        self.together = False
+        """Whether all workers of a machine are one process."""
 
     def use(self, count: int) -> None:
         """Give jobs to the first ``count`` slots only; if that is all of them, also to future slots."""
@@ -203,35 +237,79 @@ class Slots:
                 slot.failures = 0
         self._cpus = cpus
         self._grow()
-        for slot in self.used:
-            if slot.process is None:
-                if slot.status.state is not WorkerState.GIVEN_BACK or self._processes < wanted:
-                    self.fill(slot)
-            elif slot.status.state is WorkerState.STARTING and self._processes > cpus:
-                self._kill(slot.process)
-                slot.empty(WorkerState.WAITING, "the machine that it was to start on has gone")
+        for process in self.processes:
+            if process.slots[0].status.state is WorkerState.STARTING and self._filled > cpus:
+                self._kill(process)
+                process.leave(WorkerState.WAITING, "the machine that it was to start on has gone")
+        given_back = WorkerState.GIVEN_BACK
+        for_all = [slot for slot in self.empty if slot.status.state is not given_back]
+        spare = [slot for slot in self.empty if slot.status.state is given_back]
+        self.fill(for_all)
+        self.fill(spare[: max(0, wanted - self._filled)])
 
-    def fill(self, slot: Slot) -> None:
-        """Start a process in an empty slot, if there is a CPU for one."""
-        if slot.failures > MAX_RESTARTS_IN_A_ROW:
-            slot.status.become(
-                WorkerState.GIVEN_UP, f"{counted(slot.failures, 'failure')} without a finished job"
-            )
-        elif self._processes < self._cpus:
-            slot.process = self._start(slot)
-            slot.status.become(WorkerState.STARTING)
-        elif slot.status.state is not WorkerState.GIVEN_BACK:
-            slot.status.become(WorkerState.WAITING, "no CPU is free")
+    def fill(self, slots: Sequence[Slot]) -> None:
+        """Start processes in empty slots, as far as there are CPUs for them."""
+        able: list[Slot] = []
+        for slot in slots:
+            if slot.failures > MAX_RESTARTS_IN_A_ROW:
+                slot.status.become(
+                    WorkerState.GIVEN_UP, f"{counted(slot.failures, 'failure')} without a finished job"
+                )
+            elif self._filled + len(able) < self._cpus:
+                able.append(slot)
+            elif slot.status.state is not WorkerState.GIVEN_BACK:
+                slot.status.become(WorkerState.WAITING, "no CPU is free")
+        while able:
+            machine, workers = self._widest() if self.together else ("", 1)
+            self._begin(able[:workers], machine)
+            able = able[workers:]
+
+    def _begin(self, slots: list[Slot], machine: str) -> None:
+        """Start a process in these slots."""
+        process = self._start(slots, machine)
+        process.slots, process.node_id = slots, machine
+        for slot in slots:
+            slot.process = process
+        process.become(WorkerState.STARTING)
+
+    def _widest(self) -> tuple[str, int]:
+        """The machine that has room for the most workers, and for how many; ("", 1) if none is known."""
+        free = dict(self._rooms())
+        for process in [*self.processes, *(process for process, _ in self.retired)]:
+            free[process.node_id] = free.get(process.node_id, 0) - len(process.slots)
+        free.pop("", None)
+        machine = max(free, key=lambda each: free[each], default="")
+        return (machine, free[machine]) if free.get(machine, 0) > 0 else ("", 1)
 
     def give_back(self, wanted: int) -> None:
-        """End idle processes, the last slots first, as long as there are more than ``wanted``."""
-        for slot in reversed(self.used):
-            process = slot.process
-            if self._processes <= wanted:
-                return
-            if process is not None and slot.status.state is WorkerState.IDLE:
+        """End idle processes, the last slots first, as long as there are more workers than ``wanted``."""
+        for process in reversed(self.processes):
+            more = self._filled - wanted
+            if more > 0 and process.slots[0].status.state is WorkerState.IDLE:
                 self._kill(process)
-                slot.empty(WorkerState.GIVEN_BACK, "it had nothing to do")
+                slots = process.leave(WorkerState.GIVEN_BACK, "it had nothing to do")
+                # A process ends as a whole.
+                self.fill(slots[: max(0, len(slots) - more)])
+
+    def regroup(self, together: bool) -> None:
+        """End processes that have another number of workers than those of ``together`` have."""
+        if together != self.together:
+            self.together = together
+            for process in self.processes:
+                self._kill(process)
+                before = process.slots[0].status.state
+                gone = WorkerState.GIVEN_BACK if before.alive else WorkerState.WAITING
+                process.leave(gone, "for another kind of search")
+
+    @property
+    def processes(self) -> list[Process]:
+        """Those of the used slots, in their order."""
+        return list(dict.fromkeys(slot.process for slot in self.used if slot.process is not None))
+
+    @property
+    def empty(self) -> list[Slot]:
+        """The used slots without a process."""
+        return [slot for slot in self.used if slot.process is None]
 
     @property
     def present(self) -> list[int]:
@@ -246,14 +324,14 @@ class Slots:
     @property
     def jobs(self) -> list[Task]:
         """All pending jobs of the used slots."""
-        return [job for slot in self.used if slot.process is not None for job in slot.process.jobs]
+        return [job for process in self.processes for job in process.jobs]
 
     @property
     def starting(self) -> bool:
         """Whether a process is starting in a used slot."""
         return len(self.at_hand) < len(self.present)
 
-    def to_call(self) -> list[tuple[Slot, Process]]:
+    def to_call(self) -> list[Process]:
         """Processes without a call that need one: those that have begun jobs, for the outcomes, and idle ones
         whose health check is due, because the loss of a process is noticed by calls only."""
         now = self.clock()
@@ -261,11 +339,10 @@ class Slots:
         if is_due:
             self._feel_due_s = now + PULSE_S
         return [
-            (slot, process)
-            for slot in self.used
-            if (process := slot.process) is not None
-            and not process.bundles
-            and (process.begun or (is_due and slot.status.state is WorkerState.IDLE))
+            process
+            for process in self.processes
+            if not process.bundles
+            and (process.begun or (is_due and process.slots[0].status.state is WorkerState.IDLE))
         ]
 
     def opened(self, waited_s: float, why_not: str = "") -> bool:
@@ -286,34 +363,39 @@ class Slots:
         head = process.head
         if head is not None and head.deadline_s is None:
             # A lane whose state was lost is grown again from its first piece.
-            pieces = sum(len(task.pieces) or 1 for task in head.jobs)
+            pieces = sum(len(task.pieces) or 1 for task in head.jobs) / process.threads
             head.deadline_s = process.clock + self._job_timeout_s * (1 + pieces / 100)
 
-    def done(self, slot: Slot, bundle: Bundle, jobs: list[Task], events: list[Event]) -> float:
+    def done(self, process: Process, bundle: Bundle, jobs: list[Task], events: list[Event]) -> float:
         """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some.
 
-        Returns the seconds that the worker was busy with it.
+        Returns the seconds that the workers were busy with it, all together.
         """
-        slot.failures = 0
         self.running -= len(jobs)
         results = [event.result for event in events if isinstance(event, JobDone)]
-        if slot.process is not None and slot.process.at_once > 1:
+        if process.at_once > 1:
             # Its jobs run side by side, but its calls do not.
             busy_s = self.clock() - bundle.sent_s
         else:
             busy_s = sum(result.duration_s for result in results)
-            if busy_s > 0 and len(results) == len(jobs):
-                slot.rate = sum(task.work for task in jobs) / busy_s
-        slot.status.worked(busy_s, *counted_of(events))
-        slot.rest()
+            if busy_s > 0 and sum(map(jobs_of, results)) == len(jobs):
+                process.rate = sum(task.work for task in jobs) / busy_s
+        working = process.slots[: process.threads]
+        done, simulations = counted_of(events)
+        for place, slot in enumerate(working):
+            slot.failures = 0
+            # Threads share out what there is.
+            own = [each // len(working) + (place < each % len(working)) for each in (done, simulations)]
+            slot.status.worked(busy_s / len(working), *own)
+        process.rest()
         return busy_s
 
-    def lost(self, slot: Slot, process: Process, reason: str) -> list[Event]:
+    def lost(self, process: Process, reason: str) -> list[Event]:
         """Note that a process died; unless it was replaced before, returns its jobs as lost and refills its
-        slot."""
+        slots."""
         events: list[Event] = []
-        if slot.process is process:
-            events = self._replace(slot, process, reason)
+        if process.current:
+            events = self._replace(process, reason)
         else:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
         process.forget()
@@ -325,7 +407,7 @@ class Slots:
         for slot in self.all:
             if slot.process is not None:
                 events += _lost_jobs(slot.process, reason)
-                slot.empty(WorkerState.LOST, reason)
+                slot.process.leave(WorkerState.LOST, reason)
             slot.status.become(WorkerState.WAITING, reason)
         self.retired.clear()
         self.running = 0
@@ -333,9 +415,8 @@ class Slots:
 
     def refill(self) -> None:
         """Start processes in empty slots, as long as there are CPUs."""
-        for slot in self.used:
-            if slot.process is None:
-                self.fill(slot)
+        # One of several workers has those that later searches use too.
+        self.fill([slot for slot in (self.all if self.together else self.used) if slot.process is None])
 
     def check_deadlines(self, every_s: float = 0.0) -> list[Event]:
         """Replace hanging workers and kill those replaced long enough ago; returns the lost jobs.
@@ -347,14 +428,16 @@ class Slots:
             return []
         self._check_due_s = now + every_s
         events: list[Event] = []
-        for slot in self.used:
-            process = slot.process
-            if process is None:
-                continue
-            if not slot.status.state.ready:
-                if slot.status.state is WorkerState.STARTING and not self._placed(process):
+        for process in self.processes:
+            if not process.ready:
+                if process.slots[0].status.state is WorkerState.STARTING and not self._placed(process):
                     # While it waits for a CPU that others hold, its time has not begun.
                     process.ready_by_s = process.clock + READY_S
+                    if self._keeps_waiting(process, now):
+                        self._kill(process)
+                        for slot in process.leave(WorkerState.WAITING, "its CPUs are not free at once"):
+                            self._begin([slot], "")
+                        continue
                 if now <= process.ready_by_s or process.clock <= process.ready_by_s:
                     continue
                 if process.extensions < MOST_EXTENSIONS and self._crowded():
@@ -363,15 +446,23 @@ class Slots:
                     process.extensions += 1
                 else:
                     self._kill(process)
-                    events += self._replace(slot, process, f"a worker was not ready after {READY_S:.0f} s")
+                    events += self._replace(process, f"a worker was not ready after {READY_S:.0f} s")
             elif self._hangs(process, now):
                 self.retired.append((process, now + self._job_timeout_s))
-                events += self._replace(slot, process, "its deadline passed")
+                events += self._replace(process, "its deadline passed")
         for process, until_s in list(self.retired):
             if now > until_s or not process.bundles:
                 self._kill(process)
                 self.retired.remove((process, until_s))
         return events
+
+    def _keeps_waiting(self, process: Process, now: float) -> bool:
+        """Whether one of several workers has waited too long for its CPUs, and for none of our own."""
+        if len(process.slots) == 1 or self.retired:
+            return False
+        if process.unplaced_since_s is None:
+            process.unplaced_since_s = now
+        return now > process.unplaced_since_s + PLACED_S
 
     def _hangs(self, process: Process, now: float) -> bool:
         """Whether the deadline of a call has passed, or none of several begun jobs ends any more.
@@ -400,12 +491,12 @@ class Slots:
         if now > self._alone_since_s + ALONE_S:
             raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
 
-    def _replace(self, slot: Slot, process: Process, reason: str) -> list[Event]:
-        """Take away the process of a slot and start another; returns the lost jobs."""
-        if not process.extensions or slot.status.state.ready:
-            slot.failures += 1 if slot.status.state.ready else FAILED_START
-        slot.empty(WorkerState.LOST, reason)
-        self.fill(slot)
+    def _replace(self, process: Process, reason: str) -> list[Event]:
+        """Take away a process and start another; returns the lost jobs."""
+        if not process.extensions or process.ready:
+            for slot in process.slots:
+                slot.failures += 1 if process.ready else FAILED_START
+        self.fill(process.leave(WorkerState.LOST, reason))
         events = _lost_jobs(process, reason)
         self.running -= len(events)
         return events
@@ -415,7 +506,7 @@ class Slots:
             self.all.append(Slot(WorkerStatus(slot=number, log=self.log)))
 
     @property
-    def _processes(self) -> int:
+    def _filled(self) -> int:
         return sum(slot.process is not None for slot in self.all)
 
     @property

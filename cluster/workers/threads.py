@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.runtime.queue import TaskQueue
-from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, Task, TaskWorker
+from cluster.runtime.drive import TICK_S
+from cluster.runtime.queue import LaneAffinity, TaskQueue
+from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, JobLost, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
+from cluster.workers.contexts import ContextWorkers
 from cluster.workers.inline import run_task
-from cluster.workers.worker_process import ContextWorkers
 from games.errors import InvalidInput, foreign
 from search.worker import Worker, why_one_at_a_time
 
@@ -28,12 +29,21 @@ class ThreadsExecutor(Executor):
 
     name = "threads"
 
-    def __init__(self, threads: int, make_worker: Callable[[], TaskWorker] = Worker) -> None:
-        self._workers = [ContextWorkers(make_worker) for _ in range(threads)]
+    def __init__(
+        self,
+        threads: int,
+        make_worker: Callable[[], TaskWorker] = Worker,
+        first: ContextWorkers | None = None,
+    ) -> None:
+        """``first``: the workers of the first thread, if they are there already."""
+        self._workers = [first or ContextWorkers(make_worker)]
+        self._workers += [ContextWorkers(make_worker) for _ in range(1, threads)]
         machine = socket.gethostname()
         self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
         self._used = threads
-        self._queue = TaskQueue()
+        self._affinity = LaneAffinity()
+        self._queue = TaskQueue(self._affinity)
+        self._affinity.settle(range(threads), range(threads))
         self._divided: deque[Task] = deque()
         """Tasks that use all threads; the first has begun if ``_together``."""
         self._together = False
@@ -73,12 +83,15 @@ class ThreadsExecutor(Executor):
     def use(self, workers: int) -> None:
         self.drop()
         self._used = min(workers, len(self._threads))
+        self._affinity.clear()
+        self._affinity.settle(range(self._used), range(self._used))
 
     def open(self, context: Any) -> None:
         """Raises InvalidInput (executor) where jobs cannot run side by side in a process."""
         if (why := why_one_at_a_time(context)) is not None:
             raise InvalidInput("executor", self.name, f"inline or ray: {why}")
         self.drop()
+        self._affinity.clear()
         # The first one compiles the kernels or loads them; the others prepare in their threads.
         self._workers[0].open(context)
         for workers in self._workers[1:]:
@@ -102,6 +115,20 @@ class ThreadsExecutor(Executor):
         while not self._events.empty():
             events.append(self._events.get())
         return events
+
+    def outcomes(self, tasks: list[Task]) -> Iterable[JobDone | JobFailed]:
+        """Run these tasks and return their events, as they come."""
+        self.submit(tasks)
+        left = len(tasks)
+        while left:
+            for event in self.wait(TICK_S):
+                assert not isinstance(event, JobLost)
+                left -= 1
+                yield event
+
+    def of_lane(self, lane: int) -> ContextWorkers:
+        """The workers of the thread that keeps the state of a lane."""
+        return self._workers[self._affinity.of(lane) or 0]
 
     def drop(self) -> None:
         """Forget all tasks; waits for the end of those that run."""
@@ -181,4 +208,4 @@ class ThreadsExecutor(Executor):
         """The next task of a thread, or none."""
         if slot >= self._used:
             return []
-        return self._queue.take(slot, num_slots=self._used, most=1, work=0)
+        return self._queue.take([slot], num_slots=self._used, most=1, work=0)

@@ -1,151 +1,21 @@
-"""One process of workers: a worker for each context, jobs that await something, and calls from outside."""
+"""One process of workers on Ray: the threads that run its jobs, and calls from outside."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import socket
 import time
-from collections.abc import Callable, Collection
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from queue import Empty, SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.tasks import OPENED, AwaitingWorker, JobDone, JobFailed, TaskWorker, code_of_searches
+from cluster.runtime.session import task_of
+from cluster.runtime.tasks import JobDone, JobFailed, TaskWorker, code_of_searches
 from cluster.system.processes import give_way
-from games.errors import foreign
-
-Owner = TypeVar("Owner")
-
-
-class Inbox(Generic[Owner]):
-    """Futures that are awaited, which any thread may set, and their owners."""
-
-    def __init__(self) -> None:
-        self._owners: dict[Future[Any], Owner] = {}
-        self._come: SimpleQueue[Future[Any]] = SimpleQueue()
-
-    def __len__(self) -> int:
-        return len(self._owners)
-
-    def expect(self, answer: Future[Any], owner: Owner) -> None:
-        """Await a future."""
-        self._owners[answer] = owner
-        answer.add_done_callback(self._come.put)
-
-    def forget(self, answer: Future[Any]) -> None:
-        """Await a future no longer."""
-        self._owners.pop(answer, None)
-
-    def cancel(self) -> None:
-        """Cancel all futures, and await none."""
-        for answer in self._owners:
-            answer.cancel()
-        self._owners.clear()
-
-    def take(self, timeout_s: float) -> list[tuple[Owner, Future[Any]]]:
-        """Return the futures that have been set, in order; waits at most ``timeout_s`` seconds for the
-        first."""
-        come = []
-        with contextlib.suppress(Empty):
-            come.append(self._come.get(timeout=timeout_s) if timeout_s > 0 else self._come.get_nowait())
-            # Those that are set during this loop wait for the next call.
-            come += [self._come.get_nowait() for _ in range(self._come.qsize())]
-        return [(self._owners.pop(answer), answer) for answer in come if answer in self._owners]
-
-
-class ContextWorkers:
-    """Contexts by key, and their workers; a worker is created with the first task of its context."""
-
-    def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
-        """Creates the first worker at once; raises what ``make_worker`` raises."""
-        self._make_worker = make_worker
-        self._first = make_worker()
-        self._contexts: dict[int, Any] = {}
-        self._workers: dict[int, TaskWorker] = {}
-        self.begun: Inbox[tuple[int, int]] = Inbox()
-        """By the futures of their outcomes: context and index of the jobs that were begun."""
-        self.at_once = 1
-        """How many jobs of the context OPENED should be begun before the first has ended; those of other
-        contexts run one at a time."""
-
-    def open(self, context: Any) -> None:
-        """Forget all contexts and jobs, and prepare a worker for this context, with key OPENED; None prepares
-        nothing."""
-        self.begun.cancel()
-        self._contexts.clear()
-        self._workers.clear()
-        self.at_once = 1
-        if context is not None:
-            self._contexts[OPENED] = context
-            worker = self._worker(OPENED)
-            if isinstance(worker, AwaitingWorker):
-                self.at_once = worker.at_once(context)
-
-    def add(self, key: int, context: Any) -> None:
-        """Add a context, whose tasks can be run from then on."""
-        self._contexts[key] = context
-
-    def keep_only(self, keys: Collection[int]) -> None:
-        """Forget all other contexts and their workers."""
-        for key in [each for each in self._contexts if each not in keys]:
-            del self._contexts[key]
-            self._workers.pop(key, None)
-
-    def run(self, key: int, index: int, job: Any) -> JobDone | JobFailed | None:
-        """Run a job in the context with this key, or begin it if it awaits something: then None, and `ended`
-        returns its event."""
-        try:
-            worker = self._worker(key)
-            if key != OPENED or self.at_once == 1:
-                return JobDone(foreign(worker.run, self._contexts[key], job), key)
-            future = foreign(cast("AwaitingWorker", worker).begin, self._contexts[key], job)
-        except Exception as error:
-            return JobFailed.by(error, index, key)
-        self.begun.expect(future, (key, index))
-        return None
-
-    def ended(self, timeout_s: float, more_s: float = 0.0) -> list[JobDone | JobFailed]:
-        """The events of begun jobs that have ended; waits at most ``timeout_s`` seconds for the first.
-
-        ``more_s``: seconds to wait for others when the first has come.
-        """
-        came = self.begun.take(timeout_s) if self.begun else []
-        if came and more_s and self.begun:
-            time.sleep(more_s)
-            came += self.begun.take(0.0)
-        events: list[JobDone | JobFailed] = []
-        for (context, index), future in came:
-            error = future.exception()
-            if error is None:
-                events.append(JobDone(future.result(), context))
-            elif isinstance(error, Exception):
-                events.append(JobFailed.by(error, index, context))
-            else:
-                raise error
-        return events
-
-    def hand_over(self, key: int, lane: int) -> Any:
-        """Remove and return the state of a lane; None if this process does not have it."""
-        worker: Any = self._workers.get(key)
-        return None if worker is None else worker.hand_over(self._contexts[key], lane)
-
-    def take_over(self, key: int, lane: int, state: Any) -> None:
-        """Store the state of a lane that was removed from another process."""
-        worker: Any = self._worker(key)
-        worker.take_over(self._contexts[key], lane, state)
-
-    def _worker(self, key: int) -> TaskWorker:
-        worker = self._workers.get(key)
-        if worker is None:
-            worker = self._first if key == OPENED else self._make_worker()
-            foreign(worker.prepare, self._contexts[key])
-            self._workers[key] = worker
-        return worker
-
+from cluster.workers.contexts import ContextWorkers
+from cluster.workers.threads import ThreadsExecutor
 
 COLLECT_S, MORE_S = 0.25, 0.002
 """Longest wait of a call in seconds for the first job that ends, because jobs of later calls are begun after
@@ -167,7 +37,8 @@ class Ready(NamedTuple):
 
 
 class WorkerProcess(ContextWorkers):
-    """Runs bundles of jobs, one at a time; jobs that await something are begun, and end in a later call."""
+    """Runs bundles of jobs: in several threads, if it is that of several workers, or one job at a time. Jobs
+    that await something are begun, and end in a later call."""
 
     def __init__(
         self,
@@ -181,13 +52,23 @@ class WorkerProcess(ContextWorkers):
         if gives_way:
             give_way()
         super().__init__(make_worker)
+        self._threads: ThreadsExecutor | None = None
+        """The threads that run jobs; None: the caller's alone."""
         self._common: Any = None
         """The common part of the jobs of the last call."""
 
-    def prepare(self, context: bytes) -> Ready:
-        """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`."""
+    def prepare(self, workers: int, context: bytes) -> Ready:
+        """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`.
+
+        From now on jobs run in a thread for each of so many workers.
+        """
         self._common = None
-        self.open(pickle.loads(context))
+        if self._threads is not None and self._threads.num_workers != workers:
+            self._threads.close()
+            self._threads = None
+        if self._threads is None and workers > 1:
+            self._threads = ThreadsExecutor(workers, self._make_worker, self)
+        (self if self._threads is None else self._threads).open(pickle.loads(context))
         return Ready(os.getpid(), code_of_searches(), self.at_once, socket.gethostname(), self._node)
 
     def stop(self) -> None:
@@ -211,8 +92,8 @@ class WorkerProcess(ContextWorkers):
         for key, value in zip(call.brings, values, strict=False):
             self.add(key, pickle.loads(value))
         for context, lane, state in call.states:
-            self.take_over(context, lane, state)
-        came = [(event, self._clock()) for each in jobs if (event := self.run(*each))]
+            ContextWorkers.take_over(self._of_lane(lane), context, lane, state)
+        came = [(event, self._clock()) for event in self._run_all(jobs)]
         came += [(event, self._clock()) for event in self.ended(0.0 if came else COLLECT_S, MORE_S)]
         sent = [
             replace(each, held_s=self._clock() - came_s)
@@ -221,3 +102,26 @@ class WorkerProcess(ContextWorkers):
             for each, came_s in came
         ]
         return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
+
+    def hand_over(self, key: int, lane: int) -> Any:
+        return ContextWorkers.hand_over(self._of_lane(lane), key, lane)
+
+    def _of_lane(self, lane: int) -> ContextWorkers:
+        """The workers of the thread that keeps the state of a lane."""
+        return self if self._threads is None else self._threads.of_lane(lane)
+
+    def _run_all(self, jobs: list[tuple[int, int, Any]]) -> Iterable[JobDone | JobFailed]:
+        """Run jobs, or begin them, in all threads; returns their events."""
+        threads = self._threads
+        joined = self.joined(jobs, 1 if threads is None else threads.num_workers)
+        if threads is None:
+            began = (self.run(key, indices[0], job) for key, indices, job in joined)
+            events: Iterable[JobDone | JobFailed] = (event for event in began if event is not None)
+        else:
+            events = threads.outcomes([task_of(job, key) for key, _, job in joined])
+        members = {(key, indices[0]): indices for key, indices, _ in joined}
+        for event in events:
+            if isinstance(event, JobFailed):
+                yield from (replace(event, index=each) for each in members[event.context, event.index])
+            else:
+                yield event

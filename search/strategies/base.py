@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from games.game import Game
-from search.job import Context, Job, JobResult, LaneTree, Outlook, tells_lines
+from search.job import Context, DividedJob, Job, JobResult, LaneTree, Outlook, tells_lines
 from search.kernel.backup import prove_root, reset_outlook
 from search.kernel.engine import Engine
 from search.kernel.learning import forget
@@ -59,6 +59,10 @@ class Runner(ABC):
     def run(self, job: Any) -> JobResult:
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
         set."""
+
+    def together(self, jobs: Sequence[Any], threads: int) -> DividedJob | None:
+        """One job in place of these, which follow each other, by so many threads; None if there is none."""
+        return None
 
     def begin(self, job: Any) -> Future[JobResult]:
         """Begin a job; the future gets what `run` returns or raises."""

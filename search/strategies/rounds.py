@@ -23,7 +23,6 @@ from search.kernel.params import params_of
 from search.kernel.portions import GROWN, IS_FULL, MADE, PLACE, ROWS, SLOTS, STOPPED, Batch
 from search.kernel.threads import Marks
 from search.kernel.workspace import PLAYOUTS
-from search.strategies.base import Setup
 from search.tree.arena import Tree, layout_of
 from search.tree.merge import Statistics, empty_statistics
 
@@ -104,22 +103,26 @@ def closed_up(result: JobResult) -> JobResult:
 class SharedRounds:
     """What each thread needs to grow portions, and the rows to which all of them report."""
 
-    def __init__(self, setup: Setup, threads: int) -> None:
-        engine, context = setup.engine, setup.context
-        self.setup = setup
+    def __init__(self, engine: Engine, context: Context, threads: int) -> None:
+        self._engine, self._context = engine, context
         self._params = params_of(context)
         self.arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
         self.works = [engine.new_workspace() for _ in range(threads)]
         self._scratch = [scratch_of(context, engine) for _ in range(threads)]
         self._rows: Statistics | None = None
+        self._key: int | None = None
+        """That of the snapshot that is the base of the workspaces."""
 
     def begin(self, jobs: Sequence[RoundJob]) -> Batch:
         """The portions of a round."""
-        base = base_of(jobs[0].snapshot.statistics, jobs[0].snapshot.first_children)
-        self.works = [work._replace(base=base) for work in self.works]
+        snapshot = jobs[0].snapshot
+        if self._key != snapshot.key:
+            self._key = snapshot.key
+            base = base_of(snapshot.statistics, snapshot.first_children)
+            self.works = [work._replace(base=base) for work in self.works]
         for work in self.works:
             work.tally[:] = 0
-        batch = batch_of(self.setup.context, jobs, self.setup.engine, self._rows)
+        batch = batch_of(self._context, jobs, self._engine, self._rows)
         self._rows = batch.rows
         return batch
 
@@ -128,11 +131,11 @@ class SharedRounds:
 
         Where rules raise, the other threads end as well.
         """
-        setup, own = self.setup, (self.works[thread], *self._scratch[thread])
-        searched = self.arenas[thread], self._params, setup.context.root_state.copy()
+        own = self.works[thread], *self._scratch[thread]
+        searched = self.arenas[thread], self._params, self._context.root_state.copy()
         try:
             with np.errstate(over="ignore"):
-                return setup.engine.grow_portions(*searched, batch, *own)
+                return self._engine.grow_portions(*searched, batch, *own)
         except BaseException:
             batch.marks[STOPPED] = 1
             raise
@@ -140,12 +143,15 @@ class SharedRounds:
 
 @dataclass(eq=False)
 class RoundsJob(DividedJob):
-    """The jobs of all lanes in a round, by all threads of this process, which only read the tree."""
+    """Jobs of lanes in a round, by all threads of this process, which only read the tree: here those of all
+    lanes, in a worker elsewhere those of a call."""
 
     index: int
     simulations: int
     shared: SharedRounds
     jobs: Sequence[RoundJob]
+    sent: bool = False
+    """Whether the result leaves this process."""
 
     def parts(self) -> list[Callable[[], int]]:
         self._started_s = time.perf_counter()
@@ -160,4 +166,5 @@ class RoundsJob(DividedJob):
         done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
         done.jobs, done.threads, done.parts_s = len(self.jobs), len(works), self._batch.seconds
         done.duration_s = (time.perf_counter() - self._started_s) * done.threads
-        return done
+        # Rows are written again in the next round, and those that are sent are as few as possible.
+        return closed_up(done) if self.sent else done

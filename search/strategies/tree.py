@@ -13,7 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,7 @@ from search.job import (
     RoundJob,
     Snapshot,
     empty_portions,
+    tells_lines,
 )
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import Itself, base_of, begin_tree
@@ -83,6 +86,12 @@ def has_portions(context: Context) -> bool:
     """Whether the lanes of a round grow different subtrees. False with hidden information, because a node
     there is an information set, not a position."""
     return context.lanes > 1 and not context.hidden
+
+
+def are_shared(engine: Engine, context: Context) -> bool:
+    """Whether threads may share out portions: what playouts learn, and best lines, belong to one job."""
+    lines = tells_lines(engine.game, context.request)
+    return not (engine.features.learnt or lines or engine.game.num_players > 2)
 
 
 class Planner:
@@ -165,11 +174,25 @@ class TreeRunner(Runner):
 
     def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
         super().__init__(engine, context, work, goes_on)
-        self._arena = engine.new_tree(context.tree_slots)
         self._params = params_of(context)
-        self._scratch = scratch_of(context, engine)
         self._key: int | None = None
         """That of the snapshot that the last job started from, which is the base of its workspace."""
+        self._shared: SharedRounds | None = None
+
+    @cached_property
+    def _arena(self) -> Tree:
+        return self.engine.new_tree(self.context.tree_slots)
+
+    @cached_property
+    def _scratch(self) -> Any:
+        return scratch_of(self.context, self.engine)
+
+    def together(self, jobs: Sequence[RoundJob], threads: int) -> RoundsJob | None:
+        if not has_portions(self.context) or not are_shared(self.engine, self.context):
+            return None
+        if self._shared is None or len(self._shared.works) != threads:
+            self._shared = SharedRounds(self.engine, self.context, threads)
+        return RoundsJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent=True)
 
     def run(self, job: RoundJob) -> JobResult:
         engine, context, tree = self.engine, self.context, self._arena
@@ -308,12 +331,12 @@ class TreeStrategy(Strategy):
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # Nobody looks during a round in one thread. What playouts learn, and best lines, belong to jobs.
+        # Nobody looks during a round in one thread.
         short = self.plan.is_fixed and self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
-        of_lanes = self.setup.engine.features.learnt or self._has_outlook
-        if self.planner is not None and (threads > 1 or short) and not of_lanes:
+        engine, context = self.setup.engine, self.context
+        if self.planner is not None and (threads > 1 or short) and are_shared(engine, context):
             self._itself = Itself(self.tree)
-            self._shared = SharedRounds(self.setup, threads)
+            self._shared = SharedRounds(engine, context, threads)
         return []
 
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:

@@ -101,13 +101,12 @@ class PlainCluster:
         self.address = f"127.0.0.1:{self.port}"
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def join(self) -> subprocess.Popen[bytes]:
-        """Another machine with one CPU, the head if it is the first; returns at once."""
+    def join(self, cpus: int = 1) -> subprocess.Popen[bytes]:
+        """Another machine, the head if it is the first; returns at once."""
         first = not self.processes
         where = ["--head", f"--port={self.port}"] if first else [f"--address={self.address}"]
-        command = [str(BIN / "ray"), "start", *where, "--num-cpus=1", "--include-dashboard=false", "--block"]
-        if not first:
-            command.remove("--include-dashboard=false")
+        command = [str(BIN / "ray"), "start", *where, f"--num-cpus={cpus}", "--block"]
+        command += ["--include-dashboard=false"] * first
         process = subprocess.Popen(
             command,
             env=self._environment,
@@ -134,6 +133,11 @@ class PlainCluster:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.processes[number].pid, signal.SIGKILL)
 
+    def workers(self) -> set[int]:
+        """The ids of the processes of workers."""
+        own = marked(f"{MARK}={self._mark}")
+        return {pid for pid in own if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Banyan")}
+
     def end(self, timeout_s: float = PATIENCE_S) -> None:
         """End them all, and wait until they are gone: some may be about to start others."""
         until_s = time.monotonic() + timeout_s
@@ -146,14 +150,14 @@ class PlainCluster:
 
 
 @contextlib.contextmanager
-def plain_cluster(environment: dict[str, str], machines: int = 1) -> Iterator[PlainCluster]:
-    """A cluster that is up, and is gone afterwards."""
+def plain_cluster(environment: dict[str, str], *cpus: int) -> Iterator[PlainCluster]:
+    """A cluster that is up, and is gone afterwards; ``cpus``: of each machine, if not one machine of one."""
     cluster = PlainCluster(environment)
     try:
-        cluster.join()
+        cluster.join(*cpus[:1])
         cluster.wait_until_up()
-        for _ in range(machines - 1):
-            cluster.join()
+        for each in cpus[1:]:
+            cluster.join(each)
         yield cluster
     finally:
         cluster.end()

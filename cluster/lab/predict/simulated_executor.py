@@ -248,13 +248,14 @@ class SimulatedExecutor(Executor):
         self._now_s += seconds
         self._slip_s += (seconds + beside_s) * self._robbed
 
-    def _start(self, slot: Slot) -> Process:
+    def _start(self, slots: list[Slot], machine: str) -> Process:
         """Start a process, at once."""
         number = next(self._numbers)
         one = _TimedWorker(self._worker, self._duration_s)
         self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: one.busy_s))
         process = Process(number, None, math.inf, now_s=self.clock)
-        process.preparing = self.dispatcher.prepare(slot, process)
+        process.slots = slots
+        process.preparing = self.dispatcher.prepare(process)
         return process
 
     def put(self, data: bytes) -> _Put:

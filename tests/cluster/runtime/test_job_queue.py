@@ -20,7 +20,7 @@ from cluster.runtime.broadcast import (
 from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import Task
-from cluster.workers.worker_process import Inbox
+from cluster.workers.contexts import Inbox
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
 from search.tree.merge import lone_root
 
@@ -63,24 +63,27 @@ def test_how_many_jobs_a_bundle_has(
 ) -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(waiting))
-    assert indices(queue.take(0, num_slots=slots, most=queue.bundle_size(bundles, 0), work=work)) == taken
+    assert (
+        indices(queue.take([0], num_slots=slots, most=queue.bundle_size(bundles, bundles, 0), work=work))
+        == taken
+    )
     assert len(queue) == waiting - len(taken)
 
 
 def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(4))
-    assert queue.bundle_size(4, running=12) == 4
+    assert queue.bundle_size(4, 4, running=12) == 4
     queue.clear()
     queue.add(round_job(i, 7) for i in range(4))
-    assert queue.bundle_size(4, running=12) == 1
+    assert queue.bundle_size(4, 4, running=12) == pytest.approx(1.2)
 
 
 def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
     queue = TaskQueue()
     queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
-    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=1e9)) == [0, 1]
-    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=1e9)) == [2, 3]
+    assert indices(queue.take([0], num_slots=1, most=queue.bundle_size(1, 1, 0), work=1e9)) == [0, 1]
+    assert indices(queue.take([0], num_slots=1, most=queue.bundle_size(1, 1, 0), work=1e9)) == [2, 3]
 
 
 def test_short_jobs_go_out_in_one_bundle_of_each_worker() -> None:
@@ -107,8 +110,8 @@ def test_jobs_of_rounds_say_nothing_of_calls() -> None:
 def test_a_lane_stays_with_its_slot() -> None:
     queue = TaskQueue()
     queue.add(piece(i, i % 4) for i in range(8))
-    assert [task.lane for task in queue.take(1, 2, queue.bundle_size(2, 0), 1e9)] == [1, 3, 1, 3]
-    assert [task.lane for task in queue.take(0, 2, queue.bundle_size(1, 0), 1e9)] == [0, 2, 0, 2]
+    assert [task.lane for task in queue.take([1], 2, queue.bundle_size(2, 2, 0), 1e9)] == [1, 3, 1, 3]
+    assert [task.lane for task in queue.take([0], 2, queue.bundle_size(1, 1, 0), 1e9)] == [0, 2, 0, 2]
 
 
 def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
@@ -116,15 +119,15 @@ def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
     homes.settle([0], [0])
     queue = TaskQueue(homes)
     queue.add(piece(i, i % 4) for i in range(8))
-    assert indices(queue.take(0, 1, most=2, work=1e9)) == [0, 1]
-    moved = {lane for lane, _ in homes.settle([0, 1], [0, 1])}
+    assert indices(queue.take([0], 1, most=2, work=1e9)) == [0, 1]
+    moved = {lane for lane, _, _ in homes.settle([0, 1], [0, 1])}
     assert len(moved) == 2
-    assert queue.take(1, 2, most=8, work=1e9) == []
-    stayed = indices(queue.take(0, 2, most=8, work=1e9))
+    assert queue.take([1], 2, most=8, work=1e9) == []
+    stayed = indices(queue.take([0], 2, most=8, work=1e9))
     assert stayed == [index for index in range(2, 8) if index % 4 not in moved]
     for lane in moved:
         homes.arrived(lane, None)
-    assert indices(queue.take(1, 2, most=8, work=1e9)) == [
+    assert indices(queue.take([1], 2, most=8, work=1e9)) == [
         index for index in range(2, 8) if index % 4 in moved
     ]
     assert len(queue) == 0
@@ -133,6 +136,10 @@ def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
 def test_a_short_round_on_few_workers_takes_one_call_of_each() -> None:
     sizes = {lanes: calls_of_a_round(lanes, workers=2) for lanes in (16, 64)}
     assert sizes[16] == [8, 8]
+    # A process of several workers takes those of all of them at once, also where it is one of many.
+    queue = TaskQueue()
+    queue.add(round_job(i, 7) for i in range(1024))
+    assert len(queue.take(range(16), 1024, 16 * queue.bundle_size(2 * 1024, 64, running=0), 1e9)) == 16
     # Of more jobs the last ones are dealt out one by one, to whoever has time.
     assert sizes[64][0] == 19
     assert sizes[64][-2:] == [1, 1]
@@ -144,8 +151,8 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
     queue.add(round_job(i, 7) for i in range(lanes))
     sizes: list[int] = []
     while len(queue):
-        share = queue.bundle_size(2 * workers, running=sum(sizes))
-        sizes += [len(queue.take(slot, workers, share, 1e9)) for slot in range(workers)]
+        share = queue.bundle_size(2 * workers, workers, running=sum(sizes))
+        sizes += [len(queue.take([slot], workers, share, 1e9)) for slot in range(workers)]
     return [size for size in sizes if size]
 
 
@@ -166,7 +173,8 @@ def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: i
     while len(queue):
         before = len(queue)
         for slot in range(num_slots):
-            taken += indices(queue.take(slot, num_slots, queue.bundle_size(num_slots * in_flight, 0), 35))
+            share = queue.bundle_size(num_slots * in_flight, num_slots, 0)
+            taken += indices(queue.take([slot], num_slots, share, 35))
         assert len(queue) < before
     assert sorted(taken) == list(range(len(kinds)))
 

@@ -68,11 +68,13 @@ def test_the_log_tells_the_life_of_a_worker_and_forgets_its_beginning() -> None:
 
 
 def test_an_error_tells_the_last_loss_and_has_the_log_as_a_note() -> None:
-    slots = Slots(exactly(1), 1, 30.0, lambda slot: Process("actor", "call", 0.0), id, lambda: False)
+    slots = Slots(
+        exactly(1), 1, 30.0, lambda slots, machine: Process("actor", "call", 0.0), id, lambda: False
+    )
     slots.refill()
     slot = slots.all[0]
     while slot.process is not None:
-        slots.lost(slot, slot.process, "ActorDiedError: no memory")
+        slots.lost(slot.process, "ActorDiedError: no memory")
     with pytest.raises(
         ConnectionError, match="no worker could be kept alive: ActorDiedError: no memory"
     ) as error:
@@ -87,8 +89,8 @@ def test_an_error_tells_the_last_loss_and_has_the_log_as_a_note() -> None:
 def test_a_worker_that_waits_for_a_core_is_slow_and_one_that_does_not_hangs(begun: bool) -> None:
     now, waited = [0.0], [0.0]
     process = Process("actor", "call", 0.0, lambda process: waited[0], lambda: now[0])
-    slots = Slots(exactly(1), 1, 30.0, lambda slot: process, id, lambda: False, lambda: now[0])
-    slots.fill(slots.all[0])
+    slots = Slots(exactly(1), 1, 30.0, lambda slots, machine: process, id, lambda: False, lambda: now[0])
+    slots.fill(slots.all)
     slots.all[0].status.become(WorkerState.IDLE)
     process.bundles["call"] = Bundle([Task(7, "job")])
     slots.set_deadline(process)
@@ -107,7 +109,7 @@ def test_a_start_that_hangs_on_a_crowded_machine_is_given_up_later_and_is_no_fai
         exactly(1),
         1,
         30.0,
-        lambda slot: Process("actor", "call", READY_S, now_s=clock),
+        lambda slots, machine: Process("actor", "call", READY_S, now_s=clock),
         killed.append,
         lambda: True,
         clock,
@@ -124,7 +126,7 @@ def test_a_start_that_waits_for_a_cpu_of_ray_does_not_fail_and_its_time_begins_w
         exactly(1),
         1,
         30.0,
-        lambda slot: Process("actor", "call", now[0] + READY_S, now_s=lambda: now[0]),
+        lambda slots, machine: Process("actor", "call", now[0] + READY_S, now_s=lambda: now[0]),
         killed.append,
         lambda: False,
         lambda: now[0],

@@ -32,20 +32,35 @@ from tests.waiting import PATIENCE_S
 class Machines:
     """A cluster of so many CPUs, where processes start when they are asked to."""
 
-    def __init__(self, workers: Workers, cpus: int, give_back_s: float = math.inf) -> None:
+    def __init__(
+        self, workers: Workers, cpus: int, give_back_s: float = math.inf, rooms: dict[str, int] | None = None
+    ) -> None:
+        """``rooms``: the CPUs of each machine, if their workers are one process."""
         self.cpus = cpus
+        self.placed = True
         self.now_s = 0.0
         self.started = 0
         self.killed: list[Process] = []
         self.asked: list[int] = []
-        self.slots = Slots(workers, cpus, 30.0, self.start, self.killed.append, lambda: False)
+        self.slots = Slots(
+            workers,
+            cpus,
+            30.0,
+            self.start,
+            self.killed.append,
+            lambda: False,
+            lambda: self.now_s,
+            lambda process: self.placed,
+            lambda: rooms or {},
+        )
+        self.slots.together = rooms is not None
         self.elasticity = Elasticity(
             workers, self.slots, lambda: self.cpus, self.asked.append, give_back_s, lambda: self.now_s
         )
 
-    def start(self, slot: Slot) -> Process:
+    def start(self, slots: list[Slot], machine: str) -> Process:
         self.started += 1
-        return Process(f"actor {self.started}", "starting", float("inf"))
+        return Process(f"actor {self.started}", "starting", float("inf"), threads=len(slots))
 
     def look(self, lanes: int = 0) -> None:
         """A second passes, and whatever starts is ready."""
@@ -58,6 +73,12 @@ class Machines:
                 slot.status.become(WorkerState.IDLE)
 
     @property
+    def crews(self) -> list[tuple[str, list[int]]]:
+        """The machine of each process, and the numbers of its workers."""
+        found = self.slots.processes
+        return [(each.node_id, [slot.status.slot for slot in each.slots]) for each in found]
+
+    @property
     def states(self) -> list[str]:
         return [slot.status.state for slot in self.slots.used]
 
@@ -66,11 +87,13 @@ class Machines:
         self.cpus -= 1
         slot = self.slots.all[number]
         assert slot.process is not None
-        return self.slots.lost(slot, slot.process, "ActorDiedError")
+        return self.slots.lost(slot.process, "ActorDiedError")
 
 
-def opened(workers: Workers, cpus: int, give_back_s: float = math.inf) -> Machines:
-    machines = Machines(workers, cpus, give_back_s)
+def opened(
+    workers: Workers, cpus: int, give_back_s: float = math.inf, rooms: dict[str, int] | None = None
+) -> Machines:
+    machines = Machines(workers, cpus, give_back_s, rooms)
     machines.look()
     machines.ready()
     return machines
@@ -138,6 +161,7 @@ def test_a_search_that_all_machines_have_left_waits_and_then_fails(monkeypatch: 
     machines.look()
     machines.slots.check_alive()
     monkeypatch.setattr(ray_slots, "ALONE_S", 0.0)
+    machines.now_s += 1.0
     with pytest.raises(ConnectionError, match="no machine has had room"):
         machines.slots.check_alive()
 
@@ -148,7 +172,7 @@ def test_a_slot_that_was_given_up_gets_another_chance_on_a_new_machine() -> None
     for _ in range(1 + (ray_slots.MAX_RESTARTS_IN_A_ROW + 1) // ray_slots.FAILED_START):
         process = machines.slots.all[0].process
         assert process is not None
-        machines.slots.lost(machines.slots.all[0], process, "ActorDiedError")
+        machines.slots.lost(process, "ActorDiedError")
     assert machines.states == ["given up"]
     with pytest.raises(ConnectionError, match="no worker could be kept alive: ActorDiedError"):
         machines.slots.check_alive()
@@ -193,7 +217,7 @@ def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wai
     assert len(machines.killed) == 2
     assert machines.asked == [4, 2]
     busy.bundles.clear()
-    machines.slots.all[3].rest()
+    busy.rest()
     for _ in range(12):
         machines.look()
     assert machines.states == ["idle"] + ["given back"] * 3
@@ -208,6 +232,68 @@ def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wai
     machines.look(lanes=3)
     assert machines.states == ["idle", "starting", "given back", "given back"]
     assert machines.asked == [4, 2, 0, 3]
+
+
+def test_the_workers_of_a_machine_are_one_process_and_machines_may_differ() -> None:
+    rooms = {"small": 1, "large": 4}
+    machines = opened(AUTO, 5, rooms=rooms)
+    assert machines.crews == [("large", [0, 1, 2, 3]), ("small", [4])]
+    large = machines.slots.all[0].process
+    assert large is not None
+    large.bundles["call"] = Bundle([task_of(GrowJob(i, lane=i, sizes=(10,))) for i in range(4)])
+    large.work()
+    assert machines.states == ["busy"] * 4 + ["idle"]
+    # It dies: all its jobs are lost, and the next one is as wide.
+    lost = machines.slots.lost(large, "ActorDiedError")
+    assert lost == [JobLost(i, "ActorDiedError") for i in range(4)]
+    assert machines.states == ["starting"] * 4 + ["idle"]
+    assert machines.crews == [("large", [0, 1, 2, 3]), ("small", [4])]
+    assert [slot.status.restarts for slot in machines.slots.all] == [1, 1, 1, 1, 0]
+    # A machine joins, and has a process of its own.
+    rooms["third"], machines.cpus = 2, 7
+    machines.look()
+    assert machines.crews[-1] == ("third", [5, 6])
+
+
+def test_a_number_of_workers_takes_no_more_of_a_machine_than_it_needs() -> None:
+    machines = opened(exactly(5), 8, rooms={"a": 4, "b": 4})
+    assert sorted(len(numbers) for _, numbers in machines.crews) == [1, 4]
+
+
+def test_a_process_that_finds_no_room_because_others_hold_cpus_is_replaced_by_processes_of_one() -> None:
+    machines = Machines(AUTO, 3, rooms={"a": 3})
+    machines.placed = False
+    machines.look()
+    assert machines.crews == [("a", [0, 1, 2])]
+    machines.slots.check_deadlines()
+    machines.now_s += ray_slots.PLACED_S + 1.0
+    machines.slots.check_deadlines()
+    assert machines.crews == [("", [0]), ("", [1]), ("", [2])]
+    assert machines.states == ["starting"] * 3
+    assert [process.actor for process in machines.killed] == ["actor 1"]
+    assert [slot.failures for slot in machines.slots.all] == [0, 0, 0]
+
+
+def test_workers_are_given_back_one_by_one_although_a_process_ends_as_a_whole() -> None:
+    machines = opened(AUTO, 4, give_back_s=10.0, rooms={"a": 4})
+    for _ in range(12):
+        machines.look(lanes=1)
+    assert len(machines.killed) == 1
+    assert machines.states == ["starting"] + ["given back"] * 3
+    machines.ready()
+    machines.look(lanes=4)
+    assert machines.crews == [("a", [0]), ("a", [1, 2, 3])]
+
+
+def test_another_kind_of_search_has_other_processes() -> None:
+    machines = opened(AUTO, 4, rooms={"a": 4})
+    machines.slots.regroup(together=False)
+    machines.slots.refill()
+    assert machines.states == ["starting"] * 4
+    assert len(machines.crews) == 4
+    machines.slots.regroup(together=True)
+    machines.slots.refill()
+    assert machines.crews == [("a", [0, 1, 2, 3])]
 
 
 def test_looking_costs_nothing_between_two_looks() -> None:
@@ -230,7 +316,7 @@ def test_lanes_are_dealt_out_evenly_and_move_with_their_trees_to_whoever_joins()
     assert [homes.of(lane) for lane in range(6)] == [0, 1, 0, 1, 0, 1]
     # A machine that is not ready yet gets none.
     assert homes.settle([0, 1, 2], [0, 1]) == []
-    assert homes.settle([0, 1, 2], [0, 1, 2]) == [(4, 0), (5, 1)]
+    assert homes.settle([0, 1, 2], [0, 1, 2]) == [(4, 0, 2), (5, 1, 2)]
     assert homes.of(4) is None
     homes.arrived(4, tree(2))
     assert homes.of(4) == 2
@@ -259,8 +345,8 @@ def test_every_lane_has_a_home_that_is_there_and_no_two_differ_by_more_than_one(
 ) -> None:
     homes = LaneAffinity()
     for slots in history:
-        for lane, number in homes.settle(sorted(slots), sorted(slots)):
-            assert number in slots
+        for lane, before, after in homes.settle(sorted(slots), sorted(slots)):
+            assert {before, after} <= slots
             homes.arrived(lane, None)
         found = [homes.of(lane) for lane in range(lanes)]
         assert set(found) <= slots
@@ -275,8 +361,8 @@ def test_a_queue_with_homes_hands_no_lane_to_another_slot() -> None:
     queue.add(task_of(GrowJob(i, lane=i, sizes=(10,))) for i in range(4))
     assert queue.lanes() == {(OPENED, lane) for lane in range(4)}
     # Slot 5 of 6, of which four are empty.
-    assert [job.index for job in queue.take(5, 6, 4, 1e9)] == [1, 3]
-    assert [job.index for job in queue.take(0, 6, 4, 1e9)] == [0, 2]
+    assert [job.index for job in queue.take([5], 6, 4, 1e9)] == [1, 3]
+    assert [job.index for job in queue.take([0], 6, 4, 1e9)] == [0, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,7 +40,7 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainCluster]:
     """Without tokens, as Ray starts one where there is none; two machines."""
     home = tmp_path_factory.mktemp("home")
-    with plain_cluster(clean_environment(home), machines=2) as cluster:
+    with plain_cluster(clean_environment(home), 1, 1) as cluster:
         yield cluster
 
 
@@ -61,6 +63,31 @@ def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_ma
     found = json.loads(out)
     assert found["executor"] == "ray"
     assert found["digest"] == stranger.answer(*budget, "--executor", "inline")["digest"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["tree", "root"])
+def test_the_workers_of_a_machine_are_one_process_whose_death_changes_no_answer(
+    tmp_path: Path, strategy: str
+) -> None:
+    stranger = Stranger(tmp_path)
+    budget = (*SEARCH, "--strategy", strategy, "--lanes", "16", "--simulations", "12000000")
+    with plain_cluster(stranger.environment, 1, 2) as cluster:
+        there = (*budget, "--address", cluster.address, "--workers", "3..auto", "--json")
+        with stranger.start(*there) as process:
+            assert process.stderr is not None
+            assert any("simulations" in line for line in process.stderr)
+            before = cluster.workers()
+            assert len(before) == 2
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+                eventually(lambda: len(cluster.workers()) == 2)
+            assert before.isdisjoint(cluster.workers())
+            out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+    found = json.loads(out)
+    assert (found["workers"], found["workers_lost"]) == (3, 3)
+    assert found["digest"] == stranger.answer(*budget, "--executor", "threads")["digest"]
 
 
 @pytest.mark.slow

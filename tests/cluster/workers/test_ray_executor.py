@@ -138,7 +138,8 @@ def test_workers_killed_in_the_middle_change_nothing_but_jobs_retried(
 def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dropped(
     ray_executor: RayExecutor,
 ) -> None:
-    request = request_for("tree", simulations=3_000_000)
+    # With jobs that are no threads of one process, so that there is a CPU for the new worker.
+    request = request_for("leaf", simulations=3_000_000)
     expected = alone(request)
     ray_executor.use(2)
     stop = Signalled(signal.SIGSTOP, 0)
