@@ -66,7 +66,10 @@ def run_inline(
     """Jobs without a result, in order; those that are awaited have begun."""
 
     def begin(jobs: list[Job]) -> None:
-        for job in jobs:
+        # By the clock, the time is looked at after each job.
+        joined = len(jobs) > 1 and search.plan.is_fixed
+        whole = worker.together(context, jobs, 1, sent=False) if joined else None
+        for job in jobs if whole is None else [whole]:
             waiting.append((job, worker.begin(context, job) if several else None))
 
     began_s = clock()

@@ -70,9 +70,12 @@ class Worker:
             done.duration_s, done.cpu_s = time.perf_counter() - started, time.thread_time() - cpu_s
         return done
 
-    def together(self, context: Context, jobs: Sequence[Job], threads: int) -> DividedJob | None:
-        """One job in place of these, which follow each other, by so many threads; None if there is none."""
-        return self._runner_of(context).together(jobs, threads)
+    def together(self, context: Context, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
+        """One job in place of these, which follow each other, by so many threads; None if there is none.
+
+        ``sent``: whether its result is kept while others run.
+        """
+        return self._runner_of(context).together(jobs, threads, sent)
 
     def at_once(self, context: Context) -> int:
         """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""

@@ -3,7 +3,6 @@
 # ruff: noqa: B008, RUF009
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,16 +36,15 @@ class Searches:
     workers: str = option(
         "auto",
         "N,N,...|auto",
-        "Numbers of workers to predict; auto: 1, 2, 4, 8, ... to 1024, as many as there is time for.",
+        "Numbers of workers to predict; auto: 1, 2, 4, 8, ... to 1024.",
     )
     strategies: str = option("root,tree", "S,S,...", "Strategies to predict: root, tree, leaf.")
-    seconds: float | None = option(
+    cores: int | None = option(
         None,
-        "S",
-        "Time of the whole prediction: numbers of workers between the smallest and "
-        "the largest are left out if there is no time for them. Measuring costs takes a minute of it.",
-        show_default="120; none with --workers",
-        accepts={"bounds": POSITIVE, "accepted": "seconds, more than 0"},
+        "N",
+        "Cores of each machine, whose workers are one process.",
+        show_default="those of this machine",
+        accepts={"bounds": (1, 1024)},
     )
     lanes: int | None = request_option(None, "lanes", panel="", show_default="the largest number of workers")
     simulations: int | None = request_option(
@@ -93,16 +91,13 @@ def predict(
     The real coordinator and strategies run under a virtual clock; nothing is searched. The output also
     says from how many workers on the coordinator is the bottleneck.
     """
-    from cluster.lab.predict.launch import LEAST_S, PredictionPlan, run_prediction, write_prediction
-    from cluster.lab.throughput.speedup import SECONDS
-    from cluster.system.terminal import in_minutes
+    from cluster.lab.predict.launch import PredictionPlan, run_prediction, write_prediction
     from games.errors import counted, in_words
 
     names = read_strategies(searches.strategies)
     drawn = read_format(picture, out)
-    is_auto, seconds = searches.workers == "auto", searches.seconds
+    is_auto = searches.workers == "auto"
     counts = [2**power for power in range(11)] if is_auto else read_counts(searches.workers, "workers")
-    seconds = seconds or (SECONDS if is_auto else math.inf)
     request = SearchRequest(
         game=game,
         lanes=searches.lanes or max(counts),
@@ -114,17 +109,11 @@ def predict(
         workers=counts,
         costs_file=costs.costs,
         save_costs=costs.save_costs,
-        seconds=seconds,
+        cores=searches.cores,
         link_bytes_per_s=None if costs.link is None else costs.link * 1e9 / 8,
     )
     searches_run = counted(len(names) * len(counts), "search", "searches")
-    least_s = LEAST_S if costs.costs is None else 0.0
-    length = "which takes minutes" if math.isinf(seconds) else f"in about {in_minutes(max(seconds, least_s))}"
-    if seconds < least_s:
-        length += (
-            ", which costs and two numbers of workers need, whatever --seconds (--costs FILE saves most)"
-        )
-    report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
+    report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated, which takes minutes")
     found = run_prediction(plan, report)
     try:
         _show(found, output)

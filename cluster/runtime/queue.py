@@ -17,15 +17,15 @@ from cluster.runtime.tasks import Task
 class LaneAffinity:
     """Assigns each lane of one context to a slot."""
 
-    def __init__(self) -> None:
-        self._present: tuple[int, ...] = ()
-        self._ready: tuple[int, ...] = ()
+    def __init__(self, slots: Iterable[int] = ()) -> None:
+        """``slots``: those that are there, and ready."""
+        self._present = self._ready = tuple(slots)
         self._slots: dict[int, int] = {}
         self._moving: set[int] = set()
         """Lanes whose state is being fetched."""
         self._states: dict[int, Any] = {}
         """States that were fetched but not yet sent to the new slot, by lane."""
-        self._burden: dict[int, int] = {}
+        self._burden = dict.fromkeys(self._present, 0)
         """Number of lanes by slot, for slots that are present."""
         self.divided = 0
         """Version of the assignment: changes whenever a lane that has been asked for may have moved."""
@@ -156,17 +156,16 @@ class TaskQueue:
     """
 
     def __init__(self, affinity: LaneAffinity | None = None) -> None:
-        """``affinity`` assigns lanes to slots; None: by lane number, without moving their states."""
+        """``affinity`` assigns lanes to slots; None: one of its own."""
         self._waiting: deque[Task] = deque()
         """Tasks for any worker."""
         self._at_slot: dict[int | None, deque[Task]] = {}
         """Pieces of lanes by the slot that keeps the lane's state; under None where no slot does."""
         self._new: list[Task] = []
         """Pieces of lanes that are not yet assigned to a slot."""
-        self._affinity = affinity
+        self._affinity = affinity or LaneAffinity()
         self._divided = 0
-        """The version of the lane assignment in `_at_slot` (`LaneAffinity.divided`, or the number of
-        slots)."""
+        """The version of the lane assignment in `_at_slot` (`LaneAffinity.divided`)."""
         self._size = 0
         self._short = False
         """Whether the waiting round is short: see SHORT_ROUND."""
@@ -208,16 +207,16 @@ class TaskQueue:
         """Remove and return the next bundle for the workers of these slots; empty if there is no task for
         them.
 
-        It has one task at least and ``most``, rounded, at most, and is complete once their work reaches
-        ``work``. All tasks of a bundle have one common part. Pieces of a lane go to the slot that keeps the
-        lane's state.
+        It has one task at least and ``most``, rounded, at most, and is complete once there is one for each
+        worker and their work reaches ``work``. All tasks of a bundle have one common part. Pieces of a lane
+        go to the slot that keeps the lane's state. ``num_slots`` is for subclasses.
         """
-        self._divide(num_slots)
+        self._divide()
         sources = [source for slot in slots if (source := self._at_slot.get(slot))] or [self._waiting]
         tasks: list[Task] = []
         done, most = 0, max(1, round(most))
         # Of the workers' own tasks one of each in turn.
-        while any(sources) and len(tasks) < most and (not tasks or done < work):
+        while any(sources) and len(tasks) < most and (len(tasks) < len(slots) or done < work):
             source = next(source for source in sources if source)
             if tasks and source[0].common_key != tasks[0].common_key:
                 break
@@ -227,17 +226,14 @@ class TaskQueue:
         self._size -= len(tasks)
         return tasks
 
-    def _divide(self, num_slots: int) -> None:
+    def _divide(self) -> None:
         """Assign pieces of lanes to slots."""
-        divided = num_slots if self._affinity is None else self._affinity.divided
-        if divided != self._divided:
-            self._divided = divided
+        if self._affinity.divided != self._divided:
+            self._divided = self._affinity.divided
             self._new[:0] = sorted(chain(*self._at_slot.values()), key=lambda task: task.index)
             self._at_slot.clear()
         for task in self._new:
-            lane = task.lane or 0
-            slot = lane % num_slots if self._affinity is None else self._affinity.of(lane)
-            self._at_slot.setdefault(slot, deque()).append(task)
+            self._at_slot.setdefault(self._affinity.of(task.lane or 0), deque()).append(task)
         self._new.clear()
 
     def early(self, ahead: Sequence[Task]) -> bool:
@@ -250,4 +246,4 @@ class TaskQueue:
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:
         """Note that the slots may have changed: see `LaneAffinity.settle`."""
-        return [] if self._affinity is None else self._affinity.settle(present, ready)
+        return self._affinity.settle(present, ready)

@@ -124,9 +124,10 @@ class AwaitingWorker(TaskWorker, Protocol):
 class JoiningWorker(TaskWorker, Protocol):
     """A worker that can run several jobs as one."""
 
-    def together(self, context: Any, jobs: Sequence[Any], threads: int) -> Any | None:
+    def together(self, context: Any, jobs: Sequence[Any], threads: int, sent: bool) -> Any | None:
         """One job in place of these, whose indices follow each other: a `divided` one, with a part for each
-        of so many threads and the outcome of all. None if they are to run one by one."""
+        of so many threads and the outcome of all; None if they are to run one by one. ``sent``: whether the
+        outcome is kept while others run, and leaves this process."""
 
 
 @dataclass(frozen=True)

@@ -103,15 +103,18 @@ class ContextWorkers:
         self.begun.expect(future, (key, index))
         return None
 
-    def joined(self, jobs: Sequence[tuple[int, int, Any]], threads: int) -> list[tuple[int, list[int], Any]]:
+    def joined(
+        self, jobs: Sequence[tuple[int, int, Any]], threads: int, sent: bool
+    ) -> list[tuple[int, list[int], Any]]:
         """The jobs, each given by its context, index, and itself; where a worker can, those that follow each
-        other as one, with all their indices, for so many threads."""
+        other as one, with all their indices, for so many threads. ``sent``: whether results leave this
+        process."""
         found: list[tuple[int, list[int], Any]] = []
         for (key, _), places in groupby(range(len(jobs)), lambda at: (jobs[at][0], jobs[at][1] - at)):
             run = [jobs[place] for place in places]
             whole = None
             if len(run) + threads > 2 and isinstance(worker := self._workers.get(key), JoiningWorker):
-                whole = worker.together(self._contexts[key], [job for _, _, job in run], threads)
+                whole = worker.together(self._contexts[key], [job for _, _, job in run], threads, sent)
             if whole is None:
                 found += [(key, [index], job) for _, index, job in run]
             else:

@@ -71,6 +71,8 @@ class Dispatcher:
         """Processes that may have room for a bundle; some may be full already."""
         self._hands = 1
         """Number of workers that can take jobs; at least 1."""
+        self._processes = 1
+        """Number of processes that the workers are."""
         self._settled = -1
         """Number of changes of workers that lanes were assigned after."""
         self._moving: dict[Any, tuple[int, Process]] = {}
@@ -167,6 +169,7 @@ class Dispatcher:
             call = self._call(process, self._lane_arrived, "hand_over", OPENED, lane)
             self._moving[call] = (lane, process)
         here = self._slots.processes
+        self._processes = len(here)
         self._stop_moving([call for call, (_, process) in self._moving.items() if process not in here])
 
     def _stop_moving(self, calls: list[Any]) -> None:
@@ -186,8 +189,8 @@ class Dispatcher:
             if not len(self._queue) or not self._roomy:
                 return
             # One bundle size for all, so that workers that start together end together.
-            bundles = self._bundles * self._hands, len(self._slots.processes)
-            most = self._queue.bundle_size(*bundles, self._slots.running)
+            bundles = self._bundles * self._hands
+            most = self._queue.bundle_size(bundles, self._processes, self._slots.running)
             for process in list(self._roomy):
                 used = process.slots[0].status.slot < len(self._slots.used)
                 if not (process.current and used and process.ready and self._has_room(process)):

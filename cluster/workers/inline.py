@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.runtime.queue import TaskQueue
+from cluster.runtime.queue import LaneAffinity, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from cluster.workers.contexts import ContextWorkers
@@ -28,8 +28,7 @@ class InlineExecutor:
         """Until when the time with tasks in flight has been counted."""
         self._contexts: set[int] = set()
         self._status = WorkerStatus(slot=0, state=WorkerState.IDLE, machine=socket.gethostname())
-        # No `or` here: an empty queue is false.
-        self._queue = TaskQueue() if queue is None else queue
+        self._queue = TaskQueue(LaneAffinity([0])) if queue is None else queue
 
     @property
     def workers(self) -> list[WorkerStatus]:

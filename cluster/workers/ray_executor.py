@@ -205,10 +205,6 @@ class RayExecutor:
         """Process ids of the workers by slot; 0 for a slot without a worker."""
         return [slot.process.pid if slot.process else 0 for slot in self._crew.used]
 
-    def worker_processes(self) -> int:
-        """How many processes the workers are."""
-        return len(self._crew.processes)
-
     def latest(self, question: str) -> Any:
         """What is known of Ray; see `RayProcess.latest`."""
         return self._ray.latest(question)

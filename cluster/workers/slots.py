@@ -47,8 +47,8 @@ class Process:
     """Those of its workers, in their order."""
     threads: int = 1
     """How many of its workers, the first ones, get jobs."""
-    unplaced_since_s: float | None = None
-    """Since when it waits for its CPUs, by the clock of `Slots`; None if it has them."""
+    began_s: float = 0.0
+    """When it was started, by the clock of `Slots`."""
     rate: float = 0.0
     """Work per second of one worker, for the size of bundles."""
     pid: int = 0
@@ -267,7 +267,7 @@ class Slots:
     def _begin(self, slots: list[Slot], machine: str) -> None:
         """Start a process in these slots."""
         process = self._start(slots, machine)
-        process.slots, process.node_id = slots, machine
+        process.slots, process.node_id, process.began_s = slots, machine, self.clock()
         for slot in slots:
             slot.process = process
         process.become(WorkerState.STARTING)
@@ -433,7 +433,8 @@ class Slots:
                 if process.slots[0].status.state is WorkerState.STARTING and not self._placed(process):
                     # While it waits for a CPU that others hold, its time has not begun.
                     process.ready_by_s = process.clock + READY_S
-                    if self._keeps_waiting(process, now):
+                    late = now > process.began_s + PLACED_S and not self.retired
+                    if late and len(process.slots) > 1:
                         self._kill(process)
                         for slot in process.leave(WorkerState.WAITING, "its CPUs are not free at once"):
                             self._begin([slot], "")
@@ -455,14 +456,6 @@ class Slots:
                 self._kill(process)
                 self.retired.remove((process, until_s))
         return events
-
-    def _keeps_waiting(self, process: Process, now: float) -> bool:
-        """Whether one of several workers has waited too long for its CPUs, and for none of our own."""
-        if len(process.slots) == 1 or self.retired:
-            return False
-        if process.unplaced_since_s is None:
-            process.unplaced_since_s = now
-        return now > process.unplaced_since_s + PLACED_S
 
     def _hangs(self, process: Process, now: float) -> bool:
         """Whether the deadline of a call has passed, or none of several begun jobs ends any more.

@@ -16,6 +16,7 @@ from typing import Any
 
 from cluster.runtime.drive import TICK_S
 from cluster.runtime.queue import LaneAffinity, TaskQueue
+from cluster.runtime.session import task_of
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobFailed, JobLost, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from cluster.workers.contexts import ContextWorkers
@@ -41,9 +42,8 @@ class ThreadsExecutor(Executor):
         machine = socket.gethostname()
         self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
         self._used = threads
-        self._affinity = LaneAffinity()
+        self._affinity = LaneAffinity(range(threads))
         self._queue = TaskQueue(self._affinity)
-        self._affinity.settle(range(threads), range(threads))
         self._divided: deque[Task] = deque()
         """Tasks that use all threads; the first has begun if ``_together``."""
         self._together = False
@@ -99,7 +99,14 @@ class ThreadsExecutor(Executor):
             workers.add(OPENED, context)
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        tasks = list(tasks)
+        by_key = {task.key: task for task in tasks}
+        jobs = [(*key, task.job) for key, task in by_key.items()]
+        joined = self._workers[0].joined(jobs, self._used, sent=False)
+        singles = [by_key[key, indices[0]] for key, indices, _ in joined]
+        found = zip(singles, joined, strict=True)
+        self._begin([task if task.job is job else task_of(job, key) for task, (key, _, job) in found])
+
+    def _begin(self, tasks: list[Task]) -> None:
         self._divided.extend(task for task in tasks if task.divided)
         with self._changed:
             self._queue.add(task for task in tasks if not task.divided)
@@ -117,8 +124,8 @@ class ThreadsExecutor(Executor):
         return events
 
     def outcomes(self, tasks: list[Task]) -> Iterable[JobDone | JobFailed]:
-        """Run these tasks and return their events, as they come."""
-        self.submit(tasks)
+        """Run these tasks, which are joined already, and return their events, as they come."""
+        self._begin(tasks)
         left = len(tasks)
         while left:
             for event in self.wait(TICK_S):

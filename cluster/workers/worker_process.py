@@ -113,7 +113,7 @@ class WorkerProcess(ContextWorkers):
     def _run_all(self, jobs: list[tuple[int, int, Any]]) -> Iterable[JobDone | JobFailed]:
         """Run jobs, or begin them, in all threads; returns their events."""
         threads = self._threads
-        joined = self.joined(jobs, 1 if threads is None else threads.num_workers)
+        joined = self.joined(jobs, 1 if threads is None else threads.num_workers, sent=True)
         if threads is None:
             began = (self.run(key, indices[0], job) for key, indices, job in joined)
             events: Iterable[JobDone | JobFailed] = (event for event in began if event is not None)

@@ -60,8 +60,8 @@ class Runner(ABC):
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
         set."""
 
-    def together(self, jobs: Sequence[Any], threads: int) -> DividedJob | None:
-        """One job in place of these, which follow each other, by so many threads; None if there is none."""
+    def together(self, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
+        """See `Worker.together`."""
         return None
 
     def begin(self, job: Any) -> Future[JobResult]:

@@ -22,7 +22,7 @@ from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
 from search.kernel.portions import GROWN, IS_FULL, MADE, PLACE, ROWS, SLOTS, STOPPED, Batch
 from search.kernel.threads import Marks
-from search.kernel.workspace import PLAYOUTS
+from search.kernel.workspace import PLAYOUTS, Workspace
 from search.tree.arena import Tree, layout_of
 from search.tree.merge import Statistics, empty_statistics
 
@@ -103,11 +103,15 @@ def closed_up(result: JobResult) -> JobResult:
 class SharedRounds:
     """What each thread needs to grow portions, and the rows to which all of them report."""
 
-    def __init__(self, engine: Engine, context: Context, threads: int) -> None:
+    def __init__(
+        self, engine: Engine, context: Context, threads: int, first: Workspace | None = None
+    ) -> None:
+        """``first``: the workspace of the first thread, if there is one already."""
         self._engine, self._context = engine, context
         self._params = params_of(context)
         self.arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
-        self.works = [engine.new_workspace() for _ in range(threads)]
+        self.works = [first or engine.new_workspace()]
+        self.works += [engine.new_workspace() for _ in range(1, threads)]
         self._scratch = [scratch_of(context, engine) for _ in range(threads)]
         self._rows: Statistics | None = None
         self._key: int | None = None
@@ -143,15 +147,15 @@ class SharedRounds:
 
 @dataclass(eq=False)
 class RoundsJob(DividedJob):
-    """Jobs of lanes in a round, by all threads of this process, which only read the tree: here those of all
-    lanes, in a worker elsewhere those of a call."""
+    """Jobs of lanes in a round, by all threads of this process, which only read the tree: those of all lanes,
+    or, in a worker elsewhere, those of a call."""
 
     index: int
     simulations: int
     shared: SharedRounds
     jobs: Sequence[RoundJob]
-    sent: bool = False
-    """Whether the result leaves this process."""
+    sent: bool
+    """Whether the result is kept while other jobs run: its rows are copied then."""
 
     def parts(self) -> list[Callable[[], int]]:
         self._started_s = time.perf_counter()
@@ -166,5 +170,4 @@ class RoundsJob(DividedJob):
         done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
         done.jobs, done.threads, done.parts_s = len(self.jobs), len(works), self._batch.seconds
         done.duration_s = (time.perf_counter() - self._started_s) * done.threads
-        # Rows are written again in the next round, and those that are sent are as few as possible.
         return closed_up(done) if self.sent else done

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +37,14 @@ from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import Itself, base_of, begin_tree
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
-from search.kernel.workspace import PLAYOUTS, Workspace
+from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
-from search.strategies.rounds import RoundsJob, SharedRounds, batch_of, closed_up, result_of, scratch_of
-from search.tree.arena import NODES, ROOT, Tree
+from search.strategies.rounds import RoundsJob, SharedRounds
+from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -63,8 +62,6 @@ UNDIVIDED_S = 1.0
 several times its work."""
 LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
 """By default a long search has one lane for so many seconds of one core, and at most so many lanes."""
-SHORT_ROUND_S = 0.1
-"""In one thread, a round of less work than this by the nominal rate is one job: that saves Python."""
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
@@ -183,18 +180,20 @@ class TreeRunner(Runner):
     def _arena(self) -> Tree:
         return self.engine.new_tree(self.context.tree_slots)
 
-    @cached_property
-    def _scratch(self) -> Any:
-        return scratch_of(self.context, self.engine)
-
-    def together(self, jobs: Sequence[RoundJob], threads: int) -> RoundsJob | None:
+    def together(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob | None:
         if not has_portions(self.context) or not are_shared(self.engine, self.context):
             return None
+        return self._joined(jobs, threads, sent)
+
+    def _joined(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob:
         if self._shared is None or len(self._shared.works) != threads:
-            self._shared = SharedRounds(self.engine, self.context, threads)
-        return RoundsJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent=True)
+            self._shared = SharedRounds(self.engine, self.context, threads, self.work)
+        return RoundsJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent)
 
     def run(self, job: RoundJob) -> JobResult:
+        self._forget()
+        if job.portions is not None:
+            return replace(self._joined([job], 1, sent=True).run(), outlook=self._outlook(), parts_s=None)
         engine, context, tree = self.engine, self.context, self._arena
         if self._key != job.snapshot.key:
             # Prepared once for all jobs that start from it.
@@ -203,13 +202,6 @@ class TreeRunner(Runner):
             self.work = self.work._replace(base=base)
         work, params, root_state = self.work, self._params, context.root_state.copy()
         base, lanes = work.base, context.lanes
-        self._forget()
-        if job.portions is not None:
-            batch = batch_of(context, [job], engine)
-            engine.grow_portions(tree, params, root_state, batch, work, *self._scratch)
-            done = closed_up(result_of(batch, job.index, tree))
-            done.playouts, done.outlook = int(work.tally[PLAYOUTS]), self._outlook()
-            return done
         # The tree counts in int32: what a job anticipates in all must not run over.
         anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
         # Ranks go round, so that none stays with a lane.
@@ -321,8 +313,6 @@ class TreeStrategy(Strategy):
         """That of the round whose results are being absorbed; its key is the number of the round."""
         self._itself: Itself | None = None
         """The tree as the snapshot of a round in threads of this process."""
-        self._shared: SharedRounds | None = None
-        """What these threads need: a round is one job for all of them."""
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -331,28 +321,10 @@ class TreeStrategy(Strategy):
             Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # Nobody looks during a round in one thread.
-        short = self.plan.is_fixed and self.plan.mean_job_s * self.lanes < SHORT_ROUND_S
-        engine, context = self.setup.engine, self.context
-        if self.planner is not None and (threads > 1 or short) and are_shared(engine, context):
+        # All jobs of a round are one there, during which the tree stays as it is.
+        if self.planner is not None and threads > 1 and are_shared(self.setup.engine, self.context):
             self._itself = Itself(self.tree)
-            self._shared = SharedRounds(engine, context, threads)
         return []
-
-    def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
-        if self._shared is None or self.issued % self.lanes > 0:
-            return super().next_job(simulations)
-        if self.plan.is_fixed:
-            sizes = self.plan.sizes(self.issued, self.lanes).tolist()
-        else:
-            room = self.context.request.most_simulations - int(self.tree.visits[ROOT])
-            sizes = [min(simulations, room - k * simulations) for k in range(self.lanes)]
-        first, before = self.issued, self.unobserved
-        for size in sizes:
-            if size > 0:
-                super().next_job(size)
-        jobs = [job for job in self.jobs.values() if isinstance(job, RoundJob)]
-        return RoundsJob(first, self.unobserved - before, self._shared, jobs)
 
     @property
     def ready(self) -> bool:

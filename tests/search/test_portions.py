@@ -27,7 +27,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.run_inline import run
 from search.strategies import TreeStrategy
-from search.strategies.rounds import RoundsJob, batch_of, scratch_of
+from search.strategies.rounds import batch_of, scratch_of
 from search.strategies.tree import (
     MOST_PLANNED,
     PARTS,
@@ -299,15 +299,16 @@ def driven(shared: bool, restored_after: int | None = None) -> str:
 
     coordinator, worker, results = opened(), Worker(), 0
     coordinator.share_tree(2 * shared, nothing_in_flight)
-    waiting = coordinator.start()
+    waiting, context = coordinator.start(), coordinator.search.context
     while coordinator.search.strategy.absorbed < 18:
-        job = waiting.pop(0)
-        if isinstance(job, RoundsJob):
-            for part in job.parts():
-                part()
-            done = job.outcome()
+        whole = worker.together(context, [*waiting], 2, sent=False) if shared else None
+        if whole is None:
+            done = worker.run(context, waiting.pop(0))
         else:
-            done = worker.run(coordinator.search.context, job)
+            waiting.clear()
+            for part in whole.parts():
+                part()
+            done = whole.outcome()
         waiting += coordinator.job_done(replace(done, duration_s=done.simulations / RATE))
         results += 1
         if results == restored_after:

@@ -41,16 +41,8 @@ class Costs:
     """Mean size of a snapshot over all rounds."""
     round_byte_s: float = 0.0
     """Coordinator: taking one more byte of a snapshot."""
-    turn_s: float = 0.0
-    """Coordinator's thread: waking up for one or several answers."""
-    send_s: float = 0.0
-    """Coordinator's thread: sending one bundle of jobs."""
-    receive_s: float = 0.0
-    """Coordinator's thread: receiving the answer of one bundle."""
-    beside_call_s: float = 0.0
-    """CPU time of one call in other threads of the coordinator's process."""
-    call_job_s: float = 0.0
-    """Coordinator's thread: each further job in a bundle."""
+    call_s: float = 0.0
+    """Coordinator: sending one bundle of jobs and receiving its answer, also in other threads."""
     worker_call_s: float = 0.0
     """Worker: overhead of a call in addition to its jobs."""
     latency_s: float = 0.0
@@ -68,6 +60,11 @@ class Costs:
     machine."""
     cores: int = 1
     """Cores of the machine that was measured."""
+
+    def merge_s(self, jobs: int) -> float:
+        """Coordinator: merging the result of so many jobs. Each pays for its rows, and the rest is paid
+        once."""
+        return self.absorb_s + (jobs - 1) * min(self.absorb_s, self.increment_rows * self.row_s)
 
     def with_messages(self, increment_rows: float, snapshot_bytes: float) -> Costs:
         """The costs for messages of other sizes, linear in rows and bytes."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -32,9 +30,6 @@ from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies import STRATEGY_CLASSES, plan_search
 
-LEAST_S = 100.0
-"""About how long it takes to measure costs and to simulate two numbers of workers, in seconds: it is not
-cut."""
 COSTS_READ = "simulated with costs from a file"
 BASE = (
     "speedup: against one worker of the same strategy, alone on this machine (simulated as well). "
@@ -54,9 +49,8 @@ class PredictionPlan:
     workers: Sequence[int]
     costs_file: Path | None
     save_costs: Path | None
-    seconds: float = math.inf
-    """Time of the whole prediction. Numbers of workers between the
-    smallest and the largest are left out if there is no time for them."""
+    cores: int | None = None
+    """Cores of each machine of more workers than the measured one has; None: as many as that has."""
     link_bytes_per_s: float | None = None
     """Replaces `Costs.link_bytes_per_s`; None: keep it."""
 
@@ -91,7 +85,6 @@ class Prediction:
 
 def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Prediction:
     """Run a whole prediction; ``report`` is called with lines of progress. Raises InvalidInput."""
-    end_s = time.monotonic() + plan.seconds
     game = games.load(plan.request.game)
     per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.most_lanes))
     simulations = plan.request.simulations or min(
@@ -106,49 +99,22 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
     others = None
 
-    def timed(line: str) -> None:
-        left_s = end_s - time.monotonic()
-        report(line if math.isinf(left_s) or left_s < 0.5 else f"{line}; {words.in_minutes(left_s)} left")
-
     if costs is None:
         report("starting a local Ray")
         executor: Any = make_executor("ray", 1)
         with closing(executor):
             watch = Losses()
-            costs = measure_costs(request, plan.strategies, executor, timed)
+            costs = measure_costs(request, plan.strategies, executor, report)
             others = watch.others()
         if plan.save_costs is not None:
             write_costs(costs, plan.save_costs)
     if (link := plan.link_bytes_per_s) is not None:
         costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
     rows: list[Predicted] = []
-    order = _ends_first(plan.workers)
-    for index, strategy in enumerate(plan.strategies):
-        begun_s = time.monotonic()
-        until_s = begun_s + (end_s - begun_s) / (len(plan.strategies) - index)
-        found: list[Predicted] = []
-        for row in predict(requests[strategy], costs[strategy], order, timed):
-            found.append(row)
-            if len(found) >= 2 and time.monotonic() >= until_s:
-                break
-        if left_out := sorted(set(order) - {row.workers for row in found}):
-            numbers = ", ".join(map(str, left_out))
-            report(f"{strategy}: no time for {numbers} workers; more with --seconds or --workers")
-        rows += sorted(found, key=lambda row: plan.workers.index(row.workers))
+    for strategy in plan.strategies:
+        rows += predict(requests[strategy], costs[strategy], plan.workers, report, plan.cores)
     measured_on = provenance() if plan.costs_file is None else COSTS_READ
     return Prediction(costs, rows, others, measured_on)
-
-
-def _ends_first(workers: Sequence[int]) -> list[int]:
-    """The largest number of workers, the smallest, and then those in between, from the middle outwards."""
-    numbers = sorted(set(workers))
-    order, gaps = [numbers[-1], numbers[0]], [numbers[1:-1]]
-    for gap in gaps:
-        if gap:
-            middle = len(gap) // 2
-            order.append(gap[middle])
-            gaps += [gap[:middle], gap[middle + 1 :]]
-    return list(dict.fromkeys(order))
 
 
 def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:

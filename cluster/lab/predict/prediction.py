@@ -15,7 +15,7 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.simulated_executor import CALLS, WAITING, WORKING, SimulatedExecutor
 from cluster.runtime.session import session_on
 from games.errors import counted
-from search.job import Context, Job, JobResult
+from search.job import Context, DividedJob, Job, JobResult, RoundJob
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search
@@ -61,17 +61,19 @@ def predict(
     costs: Costs,
     workers: Iterable[int],
     report: Callable[[str], None] = print,
+    cores: int | None = None,
 ) -> Iterator[Predicted]:
     """Predict the request (with a budget in simulations) for each number of workers, one after the other.
 
     Numbers of workers that fit on the measured machine are predicted for that machine. For larger numbers,
-    every worker and the coordinator have one core each, as fast as those of the measured machine.
+    every worker and the coordinator have one core each, as fast as those of the measured machine, on machines
+    of ``cores`` (None: as many as the measured one has).
     """
     costs = for_request(costs, request)
     part = _part(request)
-    alone = _simulate(part, costs, 1)
+    alone = _simulate(part, costs, 1, cores)
     for n in workers:
-        found = alone if n == 1 else _simulate(part, costs, n)
+        found = alone if n == 1 else _simulate(part, costs, n, cores)
         speedup = found.simulations_per_s / alone.simulations_per_s
         row = replace(
             found,
@@ -114,14 +116,21 @@ def for_request(costs: Costs, request: SearchRequest) -> Costs:
     return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
 
 
-def _simulate(request: SearchRequest, costs: Costs, workers: int) -> Predicted:
+def _simulate(request: SearchRequest, costs: Costs, workers: int, cores: int | None) -> Predicted:
     """Simulate a search: on the measured machine, if that many busy workers fit on it.
 
     Its rate is not rounded, and beside itself its speedup is 1.
     """
-    cores = costs.cores if workers <= costs.cores else None
     search = open_null(request)
-    executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=cores, seed=request.seed)
+    executor = SimulatedExecutor(
+        workers,
+        costs,
+        NullWorker(),
+        shared_cores=costs.cores if workers <= costs.cores else None,
+        cores=cores or costs.cores,
+        together=not STRATEGY_CLASSES[request.strategy].by_leaves,
+        seed=request.seed,
+    )
     result = session_on(executor, search, workers, executor.clock).run()
     shares = {part: seconds / result.elapsed_s for part, seconds in executor.spent.items()}
     shares |= {part: shares[part] / workers for part in (WORKING, CALLS)}
@@ -157,9 +166,32 @@ class NullWorker:
     def prepare(self, context: Any) -> None:
         """Nothing is needed."""
 
+    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullRounds | None:
+        """One in place of several jobs with portions."""
+        if not all(isinstance(job, RoundJob) and job.portions for job in jobs):
+            return None
+        return NullRounds(jobs[0].index, sum(job.simulations for job in jobs), len(jobs))
+
     def run(self, context: Any, job: Any) -> JobResult:
-        done = job.simulations
-        return JobResult(job.index, done, added=self._nothing, playouts=done)
+        done, jobs = job.simulations, job.jobs if isinstance(job, NullRounds) else 1
+        return JobResult(job.index, done, added=self._nothing, playouts=done, jobs=jobs)
+
+
+@dataclass(frozen=True)
+class NullRounds(DividedJob):
+    """Several jobs of strategy tree as one, which does nothing."""
+
+    index: int
+    simulations: int
+    jobs: int
+
+    def parts(self) -> list[Callable[[], int]]:
+        """None: nothing is run."""
+        return []
+
+    def outcome(self) -> JobResult:
+        """None: nothing is run."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

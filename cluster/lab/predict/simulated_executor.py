@@ -2,9 +2,9 @@
 
 Coordinator, strategies, dispatcher and slots are those of a search on Ray, and so is what a worker's process
 does with a call; only time, and the way of calls and answers, is simulated. Each action of the coordinator
-advances the clock by its cost (there is one coordinator, so it can saturate), and each worker is busy with a
-bundle for the cost of its jobs. Results of jobs come from a real worker (the search then gives its real
-answer) or from a null worker, when only time matters.
+advances the clock by its cost (there is one coordinator, so it can saturate), and each process, with a thread
+for each of its workers, is busy with a bundle for the cost of its jobs. Results of jobs come from a real
+worker (the search then gives its real answer) or from a null worker, when only time matters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import pickle
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -24,14 +24,14 @@ from typing import Any
 from cluster.lab.predict.costs import Costs
 from cluster.runtime.broadcast import Call
 from cluster.runtime.queue import IN_FLIGHT
-from cluster.runtime.tasks import Event, Executor, JobDone, Task, TaskWorker
+from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
 from cluster.runtime.workers import exactly
 from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.process import pack_answer
 from cluster.workers.slots import Process, Slot, Slots
 from cluster.workers.worker_process import WorkerProcess
-from search.job import Job, JobResult
+from search.job import DividedJob, Job, JobResult
 
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
@@ -43,19 +43,18 @@ WORKING, CALLS, WAITING = "simulations", "calls", "waiting"
 class _TimedWorker:
     """A worker whose jobs take as long as the costs say; it knows the pieces of lanes that it has grown."""
 
-    def __init__(self, worker: TaskWorker, duration_s: Callable[[int], float]) -> None:
+    def __init__(self, worker: Any, duration_s: Callable[[int], float]) -> None:
         """``duration_s``: seconds of a job of that many simulations."""
         self._worker = worker
         self._duration_s = duration_s
         self._pieces: dict[int, int] = {}
         """Strategy root: number of pieces grown in each lane's tree, by lane."""
-        self.ran: list[Job] = []
-        """Jobs of the last call."""
-        self.busy_s = 0.0
-        """Duration of these."""
+        self.threads = 1
+        self.busy_s = [0.0]
+        """How long each thread has had jobs of the last call."""
 
     def begin_call(self) -> None:
-        self.ran, self.busy_s = [], 0.0
+        self.busy_s = [0.0] * self.threads
 
     def prepare(self, context: Any) -> None:
         self._worker.prepare(context)
@@ -67,10 +66,16 @@ class _TimedWorker:
             simulations = sum(pieces[have:] if have < len(pieces) else pieces)
             self._pieces[job.lane] = len(pieces)
         duration_s = self._duration_s(simulations)
-        self.ran.append(job)
-        self.busy_s += duration_s
+        if isinstance(job, DividedJob):
+            self.busy_s = [each + duration_s / self.threads for each in self.busy_s]
+        else:
+            self.busy_s[self.busy_s.index(min(self.busy_s))] += duration_s
         done: JobResult = self._worker.run(context, job)
         return replace(done, duration_s=duration_s)
+
+    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
+        found: DividedJob | None = self._worker.together(context, jobs, threads, sent)
+        return found
 
     def hand_over(self, context: Any, lane: int) -> int | None:
         return self._pieces.pop(lane, None)
@@ -124,17 +129,21 @@ class SimulatedExecutor(Executor):
         self,
         workers: int,
         costs: Costs,
-        worker: TaskWorker,
+        worker: Any,
         *,
         shared_cores: int | None = None,
+        cores: int = 1,
+        together: bool = True,
         seed: int = 0,
     ) -> None:
-        """``shared_cores``: number of cores, no fewer than workers, of the one machine on which everything
-        runs; None: each worker and the coordinator have their own core."""
+        """``worker``: one that can join jobs. ``shared_cores``: number of cores, no fewer than workers, of
+        the one machine on which everything runs; None: each worker and the coordinator have their own core,
+        on machines of ``cores``. ``together``: whether the workers of a machine are one process."""
         self._costs, self._worker = costs, worker
         self._random = random.Random(seed)
         self._now_s = 0.0
         self._actors: dict[int, _Actor] = {}
+        each = shared_cores or cores
         self._crew = Slots(
             exactly(workers),
             workers,
@@ -143,7 +152,9 @@ class SimulatedExecutor(Executor):
             kill=lambda process: None,
             crowded=lambda: False,
             clock=self.clock,
+            rooms=lambda: {str(machine): each for machine in range(-(-workers // each))},
         )
+        self._crew.together = together
         self.dispatcher = Dispatcher(self, self._crew, None, IN_FLIGHT, lambda: None)
         self._answers: list[_Answer] = []
         """A heap of the answers that are under way."""
@@ -160,7 +171,7 @@ class SimulatedExecutor(Executor):
         self._way_s = 0.0
         """Travel time of a snapshot to a worker; each machine that has it forwards it to another one."""
         if shared_cores is None:
-            hops = math.ceil(math.log2(workers + 1))
+            hops = math.ceil(math.log2(workers / cores + 1))
             self._way_s = hops * costs.snapshot_bytes / costs.link_bytes_per_s
         crowded = shared_cores is None or workers == shared_cores
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
@@ -228,7 +239,6 @@ class SimulatedExecutor(Executor):
             return
         if due_s > self._now_s:
             self._now_s = due_s
-            self._charge(RECEIVING, self._costs.turn_s)
         self._receive()
 
     def _due_s(self) -> float:
@@ -239,20 +249,20 @@ class SimulatedExecutor(Executor):
         """The next event; charges the coordinator's work on it."""
         event = self._received.popleft()
         if isinstance(event, JobDone):
-            self._charge(MERGING, self._costs.absorb_s)
+            self._charge(MERGING, self._costs.merge_s(event.result.jobs))
         return event
 
-    def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
-        """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
+    def _charge(self, part: str, seconds: float) -> None:
+        """Advance the clock: the coordinator's thread works."""
         self.spent[part] += seconds
         self._now_s += seconds
-        self._slip_s += (seconds + beside_s) * self._robbed
+        self._slip_s += seconds * self._robbed
 
     def _start(self, slots: list[Slot], machine: str) -> Process:
         """Start a process, at once."""
         number = next(self._numbers)
         one = _TimedWorker(self._worker, self._duration_s)
-        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: one.busy_s))
+        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: max(one.busy_s)))
         process = Process(number, None, math.inf, now_s=self.clock)
         process.slots = slots
         process.preparing = self.dispatcher.prepare(process)
@@ -270,6 +280,9 @@ class SimulatedExecutor(Executor):
             self._answer_later(actor, called, answer, *arguments)
             return answer
         given = [each.data if isinstance(each, _Put) else each for each in arguments]
+        if method == "prepare":
+            # Its threads are simulated too.
+            called.worker.threads, given[0] = arguments[0], 1
         data = pack_answer(lambda: getattr(called.process, method)(*given))
         at_s = called.free_s if method == "prepare" else self._now_s - self._slip_s + self._costs.latency_s
         heapq.heappush(self._answers, _Answer(at_s, next(self._numbers), actor, answer, data))
@@ -293,14 +306,13 @@ class SimulatedExecutor(Executor):
             travel_s += self._way_s
         worker.begin_call()
         data = pack_answer(lambda: actor.process.run_call(packed, *(value.data for value in values)))
-        self._charge(SENDING, costs.send_s + costs.call_job_s * (len(worker.ran) - 1), costs.beside_call_s)
+        self._charge(SENDING, costs.call_s / 2)
         actor.calls += 1
         began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
-        ended_s = began_s + call_s + worker.busy_s
+        ended_s = began_s + call_s + max(worker.busy_s)
         actor.free_s = ended_s
-        took_s = ended_s - began_s
         arrives = _Answer(ended_s + costs.latency_s / 2, next(self._numbers), number, answer, data)
-        arrives.busy_s, arrives.call_s = took_s - call_s, call_s
+        arrives.busy_s, arrives.call_s = sum(worker.busy_s), call_s * worker.threads
         heapq.heappush(self._answers, arrives)
 
     def _duration_s(self, simulations: int) -> float:
@@ -322,6 +334,6 @@ class SimulatedExecutor(Executor):
                 self._actors[answer.actor].calls -= 1
                 self.spent[WORKING] += answer.busy_s
                 self.spent[CALLS] += answer.call_s
-                self._charge(RECEIVING, self._costs.receive_s)
+                self._charge(RECEIVING, self._costs.call_s / 2)
             answer.call.set_result(answer.data)
             self._received.extend(self.dispatcher.hear(0.0))

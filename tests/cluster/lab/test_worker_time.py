@@ -49,9 +49,7 @@ def test_shares_add_up_to_one_and_working_is_the_share_of_the_ceiling(strategy: 
         make_s=2e-4,
         absorb_s=3e-3,
         round_s=2e-3,
-        turn_s=1e-3,
-        send_s=2e-3,
-        receive_s=1e-4,
+        call_s=3e-3,
         publish_s=1e-3,
         fetch_s=4e-3,
         worker_call_s=1e-3,
@@ -69,7 +67,7 @@ def test_shares_add_up_to_one_and_working_is_the_share_of_the_ceiling(strategy: 
     ("change", "part", "share"),
     [
         ({}, WORKING, 1.0),
-        ({"send_s": 0.005}, SENDING, 0.04 / 0.14),
+        ({"call_s": 0.01}, SENDING, 0.04 / 0.14),
         ({"publish_s": 0.05}, SNAPSHOTS, 0.05 / 0.15),
         ({"latency_s": 0.05}, WAITING, 0.05 / 0.15),
         ({"absorb_s": 0.005}, MERGING, 0.04 / 0.14),
@@ -210,18 +208,6 @@ def test_snapshots_travel_from_machine_to_machine() -> None:
     assert took[1] - took[0] == pytest.approx(10 * 4 * 0.1, rel=0.02)
     (here,) = predict(ROUNDS, replace(slow, cores=8), [8], report=lambda line: None)
     assert here.simulations / here.simulations_per_s == pytest.approx(took[0], rel=0.05)
-
-
-def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_path: Path) -> None:
-    request = SearchRequest(game="gomoku", lanes=16, simulations=16_000)
-    plan = replace(planned(tmp_path, request, [1, 2, 4, 8, 16], {"root": FREE}), seconds=1e-9)
-    lines: list[str] = []
-    assert [row.workers for row in run_prediction(plan, lines.append).rows] == [1, 16]
-    assert lines[-1] == "root: no time for 2, 4, 8 workers; more with --seconds or --workers"
-    assert not [line for line in lines if "left" in line]
-    found = run_prediction(replace(plan, seconds=60.0), lines.append)
-    assert [row.workers for row in found.rows] == [1, 2, 4, 8, 16]
-    assert lines[-1].endswith(" left")
 
 
 def test_the_first_rounds_of_a_tree_stand_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

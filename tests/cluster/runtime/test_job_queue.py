@@ -108,15 +108,14 @@ def test_jobs_of_rounds_say_nothing_of_calls() -> None:
 
 
 def test_a_lane_stays_with_its_slot() -> None:
-    queue = TaskQueue()
+    queue = TaskQueue(LaneAffinity(range(2)))
     queue.add(piece(i, i % 4) for i in range(8))
     assert [task.lane for task in queue.take([1], 2, queue.bundle_size(2, 2, 0), 1e9)] == [1, 3, 1, 3]
     assert [task.lane for task in queue.take([0], 2, queue.bundle_size(1, 1, 0), 1e9)] == [0, 2, 0, 2]
 
 
 def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
-    homes = LaneAffinity()
-    homes.settle([0], [0])
+    homes = LaneAffinity([0])
     queue = TaskQueue(homes)
     queue.add(piece(i, i % 4) for i in range(8))
     assert indices(queue.take([0], 1, most=2, work=1e9)) == [0, 1]
@@ -162,7 +161,7 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
     st.integers(1, 3),
 )
 def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: int, in_flight: int) -> None:
-    queue = TaskQueue()
+    queue = TaskQueue(LaneAffinity(range(num_slots)))
     queue.add(
         [
             piece(i, number) if kind == 0 else round_job(i, number) if kind == 1 else leaf_job(i)

@@ -311,8 +311,7 @@ def tree(pieces: int) -> LaneTree:
 
 
 def test_lanes_are_dealt_out_evenly_and_move_with_their_trees_to_whoever_joins() -> None:
-    homes = LaneAffinity()
-    assert homes.settle([0, 1], [0, 1]) == []
+    homes = LaneAffinity([0, 1])
     assert [homes.of(lane) for lane in range(6)] == [0, 1, 0, 1, 0, 1]
     # A machine that is not ready yet gets none.
     assert homes.settle([0, 1, 2], [0, 1]) == []
@@ -330,8 +329,7 @@ def test_lanes_are_dealt_out_evenly_and_move_with_their_trees_to_whoever_joins()
 
 
 def test_lanes_of_a_worker_that_has_gone_go_to_the_others_and_one_that_restarts_keeps_its_own() -> None:
-    homes = LaneAffinity()
-    homes.settle([0, 1, 2], [0, 1, 2])
+    homes = LaneAffinity([0, 1, 2])
     assert [homes.of(lane) for lane in range(6)] == [0, 1, 2, 0, 1, 2]
     homes.settle([0, 1, 2], [0, 2])
     assert homes.of(1) == 1
@@ -355,8 +353,7 @@ def test_every_lane_has_a_home_that_is_there_and_no_two_differ_by_more_than_one(
 
 
 def test_a_queue_with_homes_hands_no_lane_to_another_slot() -> None:
-    homes = LaneAffinity()
-    homes.settle([0, 5], [0, 5])
+    homes = LaneAffinity([0, 5])
     queue = TaskQueue(homes)
     queue.add(task_of(GrowJob(i, lane=i, sizes=(10,))) for i in range(4))
     assert queue.lanes() == {(OPENED, lane) for lane in range(4)}

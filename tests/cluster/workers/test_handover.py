@@ -64,12 +64,6 @@ class Elsewhere(Fake):
         self.closed = True
 
 
-@pytest.fixture(autouse=True)
-def rounds_of_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short rounds would share the tree in this process, and could not be handed over."""
-    monkeypatch.setattr("search.strategies.tree.SHORT_ROUND_S", 0.0)
-
-
 def request_for(strategy: str) -> SearchRequest:
     # Shorter jobs of leaf would share the tree in this process, and could not be handed over.
     batch = 64 if strategy == "leaf" else None

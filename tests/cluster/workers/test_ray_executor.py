@@ -81,7 +81,8 @@ class Signalled:
 
     def __call__(self, session: Session) -> None:
         pids = cast("RayExecutor", session.executor).worker_pids()
-        self.pids = [pids[slot] for slot in self.slots]
+        # Several may be threads of one.
+        self.pids = list({pids[slot] for slot in self.slots})
         for pid in self.pids:
             os.kill(pid, self.number)
         if self.number == signal.SIGSTOP:
@@ -117,7 +118,6 @@ def test_workers_killed_in_the_middle_change_nothing_but_jobs_retried(
     ray_executor.use(workers)
     kill = Signalled(signal.SIGKILL, *range(killed))
     result, _ = search_on(ray_executor, request, Once(0.3, kill))
-    assert len(kill.pids) == killed
     assert result.jobs_retried > 0
     assert result.digest == expected.digest
     assert result.simulations == 1_000_000

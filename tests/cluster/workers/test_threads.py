@@ -61,7 +61,7 @@ CONTEXT = open_search(SearchRequest("tictactoe", simulations=1)).context
 class Meeting:
     """A worker whose jobs end only together: none ends unless two run at once."""
 
-    together = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
     def prepare(self, context: Any) -> None:
         pass
@@ -69,7 +69,7 @@ class Meeting:
     def run(self, context: Any, job: Any) -> Any:
         if job == "fails":
             raise ValueError("the job says so")
-        self.together.wait(PATIENCE_S)
+        self.barrier.wait(PATIENCE_S)
         return job
 
 
