@@ -151,8 +151,9 @@ class OwnWorkers(Runner):
 
     def search(self, request: SearchRequest, workers: int) -> Sample:
         executor = self._executor
-        losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
         session = session_on(executor, open_search(request), workers)
+        # Another kind of search may have begun with other processes.
+        losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
         self._watch(session)
         result = session.run()
         spent = losses.shares() if self._address is None else {}
