@@ -3,9 +3,11 @@
 Without Ray the search runs in this thread, and each step is timed (steps.py).
 
 Calls are measured independently of their content, in searches with tiny jobs. A search with strategy root
-runs on one worker: the CPU time of the coordinator beyond making and merging jobs is the cost of calls,
-and the time of the worker beyond its jobs is the worker's part of that cost. A search with one tiny job at a
-time gives the latency. In a search with strategy tree, the remaining time is the cost of snapshots.
+runs on one worker: the time of the coordinator's thread beyond making and merging jobs is the cost of calls,
+and the time of the worker beyond its jobs is the worker's part of that cost. A coordinator that wakes up for
+a single call has cold caches; with many calls at once, each takes less time, which is measured in a burst. A
+search with one tiny job at a time gives the latency; one with many jobs in flight gives the cost of a further
+job in a bundle. In a search with strategy tree, the remaining time is the cost of snapshots.
 
 Simulations that wait, for a process, a server or a device, are refused: many such workers share a core, so
 `banyan speedup` measures here what hundreds of them make.
@@ -13,18 +15,26 @@ Simulations that wait, for a process, a server or a device, are refused: many su
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.steps import time_steps, timed_run
 from cluster.lab.throughput.ceiling import Ceiling
+from cluster.runtime.queue import BundlesAhead
+from cluster.runtime.session import task_of
+from cluster.runtime.tasks import JobDone
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.plan import JOB_S
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, plan_search
 
@@ -43,15 +53,24 @@ SNAPSHOT_ROWS, INCREMENT_ROWS = 4_096, 2_048
 """Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
-CALLS = ("call_s", "worker_call_s", "latency_s")
+CALLS = ("turn_s", "send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s", "latency_s")
 """The fields of `Costs` for calls."""
 CALL_GAME = "tictactoe"
 PINGS = 200
 """Number of calls that measure the latency."""
+TINY_JOBS = 64
+"""Number of tiny jobs in flight, sent in bundles."""
+BURST = 64
+"""Number of calls in a burst."""
+BURST_S = 0.25
+"""Time limit in seconds for the answers of a burst; a call takes 0.5 ms on an idle core."""
 _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
 )
 """A search with one call at a time and almost no work."""
+_CROWD = replace(_PING, lanes=TINY_JOBS, simulations=TINY_JOBS * PINGS)
+"""A search with tiny jobs, many in each bundle."""
+_BURST = replace(_PING, lanes=BURST, simulations=8 * BURST)
 WAITS_BELOW = 0.5
 """Largest CPU time / time of a job that counts as waiting."""
 
@@ -118,7 +137,7 @@ def _measure(
     longer = _size(request) / _size(small)
     return replace(
         costs,
-        call_s=max(costs.call_s, per_call_s),
+        turn_s=max(costs.turn_s, per_call_s - costs.send_s - costs.receive_s),
         make_s=costs.make_s * longer,
         absorb_s=costs.absorb_s * longer,
     )
@@ -168,7 +187,7 @@ def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs,
     """The costs of a round beyond its calls: publishing and fetching a snapshot."""
     ran = timed_run(request, executor, **limits)
     rounds = ran.jobs // request.most_lanes
-    call_s = costs.call_s
+    call_s = costs.turn_s + costs.send_s + costs.receive_s
     round_s = costs.plan_s + costs.round_s
     known_s = ran.jobs * costs.make_s + rounds * (round_s + costs.merge_s(request.most_lanes))
     known_s += ran.calls * call_s
@@ -189,10 +208,49 @@ def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
     )
     ran = timed_run(request, executor)
     ping = timed_run(_PING, executor)
-    call_s = max(0.0, ran.process_s - ran.jobs * (steps.make_s + steps.absorb_s)) / ran.calls
+    crowd = timed_run(_CROWD, executor)
+    own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
+    call_s = max(0.0, own_s) / ran.calls
+    send_s, receive_s = _time_burst(executor)
     there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
+    further = crowd.jobs - crowd.calls
+    beyond_calls_s = max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s))
     return {
-        "call_s": call_s,
+        "turn_s": max(0.0, call_s - send_s - receive_s),
+        "send_s": send_s,
+        "receive_s": receive_s,
+        "beside_call_s": max(0.0, ran.process_s - ran.thread_s) / ran.calls,
+        "call_job_s": beyond_calls_s / further if further else 0.0,
         "worker_call_s": max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
         "latency_s": max(0.0, there_and_back_s - call_s),
     }
+
+
+def _time_burst(executor: RayExecutor) -> tuple[float, float]:
+    """CPU time of the coordinator's thread to send one call and to receive its answer.
+
+    All calls are sent before the first answer is received.
+    """
+    search = open_search(_BURST)
+    executor.use(1)
+    executor.open(search.context)
+    coordinator = Coordinator(search, 1)
+    executor.submit(map(task_of, coordinator.start()))
+    ahead, executor.dispatcher.ahead = executor.dispatcher.ahead, BundlesAhead(BURST, math.inf)
+    sending_s, receiving_s = [], []
+    try:
+        while not coordinator.finished:
+            began_s = time.thread_time()
+            events = executor.wait(0.0)
+            sending_s.append((time.thread_time() - began_s) / BURST)
+            time.sleep(BURST_S)
+            began_s = time.thread_time()
+            events += executor.wait(0.0)
+            receiving_s.append((time.thread_time() - began_s) / BURST)
+            for event in events:
+                assert isinstance(event, JobDone)
+                executor.submit(map(task_of, coordinator.job_done(event.result)))
+    finally:
+        executor.dispatcher.ahead = ahead
+        executor.drop()
+    return median(sending_s), median(receiving_s)

@@ -41,8 +41,16 @@ class Costs:
     """Mean size of a snapshot over all rounds."""
     round_byte_s: float = 0.0
     """Coordinator: taking one more byte of a snapshot."""
-    call_s: float = 0.0
-    """Coordinator: sending one bundle of jobs and receiving its answer, also in other threads."""
+    turn_s: float = 0.0
+    """Coordinator's thread: waking up for one or several answers."""
+    send_s: float = 0.0
+    """Coordinator's thread: sending one bundle of jobs."""
+    receive_s: float = 0.0
+    """Coordinator's thread: receiving the answer of one bundle."""
+    beside_call_s: float = 0.0
+    """CPU time of one call in other threads of the coordinator's process."""
+    call_job_s: float = 0.0
+    """Coordinator's thread: each further job in a bundle."""
     worker_call_s: float = 0.0
     """Worker: overhead of a call in addition to its jobs."""
     latency_s: float = 0.0

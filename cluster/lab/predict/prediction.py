@@ -168,7 +168,7 @@ class NullWorker:
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullRounds | None:
         """One in place of several jobs with portions."""
-        if not all(isinstance(job, RoundJob) and job.portions for job in jobs):
+        if context.hidden or not isinstance(jobs[0], RoundJob):
             return None
         return NullRounds(jobs[0].index, sum(job.simulations for job in jobs), len(jobs))
 

@@ -31,7 +31,7 @@ from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.process import pack_answer
 from cluster.workers.slots import Process, Slot, Slots
 from cluster.workers.worker_process import WorkerProcess
-from search.job import DividedJob, Job, JobResult
+from search.job import DividedJob, Job, JobResult, RoundJob
 
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
@@ -50,11 +50,13 @@ class _TimedWorker:
         self._pieces: dict[int, int] = {}
         """Strategy root: number of pieces grown in each lane's tree, by lane."""
         self.threads = 1
+        self.ran = 0
+        """Number of jobs of the last call."""
         self.busy_s = [0.0]
         """How long each thread has had jobs of the last call."""
 
     def begin_call(self) -> None:
-        self.busy_s = [0.0] * self.threads
+        self.busy_s, self.ran = [0.0] * self.threads, 0
 
     def prepare(self, context: Any) -> None:
         self._worker.prepare(context)
@@ -66,11 +68,12 @@ class _TimedWorker:
             simulations = sum(pieces[have:] if have < len(pieces) else pieces)
             self._pieces[job.lane] = len(pieces)
         duration_s = self._duration_s(simulations)
-        if isinstance(job, DividedJob):
+        if isinstance(job, DividedJob) or (isinstance(job, RoundJob) and not context.hidden):
             self.busy_s = [each + duration_s / self.threads for each in self.busy_s]
         else:
             self.busy_s[self.busy_s.index(min(self.busy_s))] += duration_s
         done: JobResult = self._worker.run(context, job)
+        self.ran += done.jobs
         return replace(done, duration_s=duration_s)
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
@@ -239,6 +242,7 @@ class SimulatedExecutor(Executor):
             return
         if due_s > self._now_s:
             self._now_s = due_s
+            self._charge(RECEIVING, self._costs.turn_s)
         self._receive()
 
     def _due_s(self) -> float:
@@ -252,11 +256,11 @@ class SimulatedExecutor(Executor):
             self._charge(MERGING, self._costs.merge_s(event.result.jobs))
         return event
 
-    def _charge(self, part: str, seconds: float) -> None:
-        """Advance the clock: the coordinator's thread works."""
+    def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
+        """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
         self.spent[part] += seconds
         self._now_s += seconds
-        self._slip_s += seconds * self._robbed
+        self._slip_s += (seconds + beside_s) * self._robbed
 
     def _start(self, slots: list[Slot], machine: str) -> Process:
         """Start a process, at once."""
@@ -306,7 +310,7 @@ class SimulatedExecutor(Executor):
             travel_s += self._way_s
         worker.begin_call()
         data = pack_answer(lambda: actor.process.run_call(packed, *(value.data for value in values)))
-        self._charge(SENDING, costs.call_s / 2)
+        self._charge(SENDING, costs.send_s + costs.call_job_s * (worker.ran - 1), costs.beside_call_s)
         actor.calls += 1
         began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
         ended_s = began_s + call_s + max(worker.busy_s)
@@ -334,6 +338,6 @@ class SimulatedExecutor(Executor):
                 self._actors[answer.actor].calls -= 1
                 self.spent[WORKING] += answer.busy_s
                 self.spent[CALLS] += answer.call_s
-                self._charge(RECEIVING, self._costs.call_s / 2)
+                self._charge(RECEIVING, self._costs.receive_s)
             answer.call.set_result(answer.data)
             self._received.extend(self.dispatcher.hear(0.0))

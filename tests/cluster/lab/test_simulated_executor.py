@@ -52,7 +52,7 @@ def run(
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_the_answer_is_the_real_one(strategy: str) -> None:
     request = SearchRequest(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
-    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, call_s=0.0001)
+    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, send_s=0.0001)
     result, _ = run(request, 3, costs, null=False)
     assert result.digest == digest_of_search(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
 
@@ -79,7 +79,7 @@ def test_more_workers_than_lanes_have_nothing_to_do() -> None:
 
 def test_a_round_waits_for_its_last_lane_and_for_the_coordinator() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=4, rounds=10, simulations=4_000_000)
-    costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, call_s=0.002)
+    costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, send_s=0.002)
     costs = replace(costs, plan_s=0.005)
     result, executor = run(request, 4, costs)
     # Ten rounds of 100,000 simulations; each is planned, sent and comes back, is merged (the last one alone
@@ -129,7 +129,7 @@ def test_the_same_seed_predicts_the_same() -> None:
 @pytest.mark.slow
 def test_saturation_is_found() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=16, simulations=128_000_000)
-    costs = replace(FREE, absorb_s=0.001, call_s=0.001, latency_s=0.002)
+    costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)
     rows = [*predict(request, costs, [1, 16, 256], report=lambda line: None)]
     assert [row.workers for row in rows] == [1, 16, 256]
     assert rows[0].efficiency > 0.95 > rows[2].efficiency
@@ -178,6 +178,6 @@ def test_costs_are_read_as_they_were_written() -> None:
     whole = asdict(FREE)
     assert Costs.from_json(whole) == FREE
     no_link = whole | {"link_bytes_per_s": 0.0}
-    for field, wrong in (("call_s", whole | {"call_s": -1.0}), ("costs", {"a": 1}), ("link", no_link)):
+    for field, wrong in (("send_s", whole | {"send_s": -1.0}), ("costs", {"a": 1}), ("link", no_link)):
         with pytest.raises(InvalidInput, match=field):
             Costs.from_json(wrong)
