@@ -158,8 +158,9 @@ class RayExecutor:
         if address is None:
             workers = exactly(max(workers.least, workers.within(room)))
         self._resources = resources
-        # Where searches of many kinds share the workers, each may need a process of its own.
-        self._one_search = make_worker is Worker and not standing
+        # Where searches of many kinds share the workers, each may need a process of its own; and other
+        # resources than a core cannot always be reserved for several workers.
+        self._one_search = make_worker is Worker and not standing and resources == ONE_CPU
         self._make_worker = pickle.dumps(make_worker)
         self._crew = Slots(
             workers,

@@ -275,7 +275,8 @@ class Slots:
     def _widest(self) -> tuple[str, int]:
         """The machine that has room for the most workers, and for how many; ("", 1) if none is known."""
         free = dict(self._rooms())
-        for process in [*self.processes, *(process for process, _ in self.retired)]:
+        here = dict.fromkeys(slot.process for slot in self.all if slot.process is not None)
+        for process in [*here, *(process for process, _ in self.retired)]:
             free[process.node_id] = free.get(process.node_id, 0) - len(process.slots)
         free.pop("", None)
         machine = max(free, key=lambda each: free[each], default="")
