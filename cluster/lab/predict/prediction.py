@@ -15,7 +15,7 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.simulated_executor import CALLS, WAITING, WORKING, SimulatedExecutor
 from cluster.runtime.session import session_on
 from games.errors import counted
-from search.job import Context, DividedJob, Job, JobResult, RoundJob
+from search.job import Context, Job, JobResult, RoundJob
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search
@@ -178,20 +178,14 @@ class NullWorker:
 
 
 @dataclass(frozen=True)
-class NullRounds(DividedJob):
-    """Several jobs of strategy tree as one, which does nothing."""
+class NullRounds(Job):
+    """Several jobs of strategy tree as one."""
 
     index: int
     simulations: int
     jobs: int
-
-    def parts(self) -> list[Callable[[], int]]:
-        """None: nothing is run."""
-        return []
-
-    def outcome(self) -> JobResult:
-        """None: nothing is run."""
-        raise NotImplementedError
+    lane = None
+    divided = True
 
 
 @dataclass(frozen=True)

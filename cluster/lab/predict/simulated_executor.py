@@ -31,7 +31,7 @@ from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.process import pack_answer
 from cluster.workers.slots import Process, Slot, Slots
 from cluster.workers.worker_process import WorkerProcess
-from search.job import DividedJob, Job, JobResult, RoundJob
+from search.job import Job, JobResult, RoundJob
 
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
@@ -68,7 +68,7 @@ class _TimedWorker:
             simulations = sum(pieces[have:] if have < len(pieces) else pieces)
             self._pieces[job.lane] = len(pieces)
         duration_s = self._duration_s(simulations)
-        if isinstance(job, DividedJob) or (isinstance(job, RoundJob) and not context.hidden):
+        if job.divided or (isinstance(job, RoundJob) and not context.hidden):
             self.busy_s = [each + duration_s / self.threads for each in self.busy_s]
         else:
             self.busy_s[self.busy_s.index(min(self.busy_s))] += duration_s
@@ -76,8 +76,8 @@ class _TimedWorker:
         self.ran += done.jobs
         return replace(done, duration_s=duration_s)
 
-    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
-        found: DividedJob | None = self._worker.together(context, jobs, threads, sent)
+    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> Job | None:
+        found: Job | None = self._worker.together(context, jobs, threads, sent)
         return found
 
     def hand_over(self, context: Any, lane: int) -> int | None:
