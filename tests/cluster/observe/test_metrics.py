@@ -160,9 +160,7 @@ def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) ->
 def test_histograms_count_every_job_once(server: MetricsServer, watched: Session, name: str) -> None:
     seen, full_name = scrape(server), f"banyan_{name}_duration_seconds"
     durations = getattr(watched.coordinator.counters, f"{name}_durations")
-    # All jobs of a round come into the tree together.
-    rounds = watched.coordinator.counters.round_costs.rounds
-    jobs = {"job": watched.search.strategy.absorbed, "merge": rounds}[name]
+    jobs = watched.search.strategy.absorbed
     assert seen.value(f"{full_name}_count") == seen.value(f"{full_name}_bucket", le="+Inf") == jobs
     assert seen.value(f"{full_name}_sum") == durations.sum_s > 0
     so_far = 0
