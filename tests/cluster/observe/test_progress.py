@@ -85,9 +85,9 @@ def test_the_bar_of_memory_is_full_when_the_memory_is(form: dict[str, Any]) -> N
 
 
 def test_where_there_is_no_terminal_a_plain_line_comes_at_most_every_second() -> None:
-    result, text = run_watched(SMALL, 0.02, terminal=False)
+    result, text = run_watched(SMALL, 0.01, terminal=False)
     lines = text.splitlines()
-    # The session and its observer look at the clock a few times for each of the 128 jobs.
+    # The session and its observer look at the clock a few times for each of the 512 jobs.
     assert 5 <= len(lines) <= result.elapsed_s
     times = [float(line.split()[1]) for line in lines]
     assert all(later - earlier >= 0.9 for earlier, later in itertools.pairwise(times))
