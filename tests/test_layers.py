@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_023,
 }
-OTHERS = {"product": 37_956, "all tests": 23_549, "lines of the page": 4_964, "words of READMEs": 10_707}
+OTHERS = {"product": 37_956, "all tests": 23_549, "lines of the page": 4_964, "words of READMEs": 10_702}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
