@@ -86,9 +86,10 @@ def has_portions(context: Context) -> bool:
 
 
 def are_shared(engine: Engine, context: Context) -> bool:
-    """Whether threads may share out portions: what playouts learn, and best lines, belong to one job."""
-    lines = tells_lines(engine.game, context.request)
-    return not (engine.features.learnt or lines or engine.game.num_players > 2)
+    """Whether there are portions that threads may share out: what playouts learn, and best lines, belong to
+    one job."""
+    of_jobs = tells_lines(engine.game, context.request) or engine.game.num_players > 2
+    return has_portions(context) and not (engine.features.learnt or of_jobs)
 
 
 class Planner:
@@ -181,9 +182,7 @@ class TreeRunner(Runner):
         return self.engine.new_tree(self.context.tree_slots)
 
     def together(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob | None:
-        if not has_portions(self.context) or not are_shared(self.engine, self.context):
-            return None
-        return self._joined(jobs, threads, sent)
+        return self._joined(jobs, threads, sent) if are_shared(self.engine, self.context) else None
 
     def _joined(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob:
         if self._shared is None or len(self._shared.works) != threads:
@@ -322,7 +321,7 @@ class TreeStrategy(Strategy):
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
         # All jobs of a round are one there, during which the tree stays as it is.
-        if self.planner is not None and threads > 1 and are_shared(self.setup.engine, self.context):
+        if threads > 1 and are_shared(self.setup.engine, self.context):
             self._itself = Itself(self.tree)
         return []
 
