@@ -35,6 +35,7 @@ from cluster.commands import (
     speedup,
     strength,
     tree,
+    tune,
     warm,
 )
 from cluster.commands.options import Command, with_groups
@@ -80,6 +81,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "match": match.match,
     "play": play.play,
     "solve": solve.solve,
+    "tune": tune.tune,
     "speedup": speedup.speedup,
     "strength": strength.strength,
     "predict": predict.predict,

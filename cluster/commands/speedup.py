@@ -112,7 +112,7 @@ def speedup(
     from cluster.lab.throughput.speedup import SECONDS, OwnWorkers, ignore, measure_speedup
     from games.errors import counted
 
-    counts = _counts(measurement)
+    counts = measured_counts(measurement.workers, measurement.address)
     names = read_strategies(measurement.strategies)
     drawn = read_format(picture, out)
     request = _request(game, measurement, names, max(counts))
@@ -157,17 +157,18 @@ def _wait(line: str) -> None:
             time.sleep(1)
 
 
-def _counts(measurement: Measurement) -> list[int]:
-    """The numbers of workers. Raises InvalidInput (workers, address)."""
-    if measurement.workers != "auto":
-        return read_counts(measurement.workers, "workers", "1,2,4, or auto")
+def measured_counts(workers: str, address: str | None) -> list[int]:
+    """The numbers of workers to measure; ``auto``: 1, 2, 4, ... to all CPUs. Raises InvalidInput (workers,
+    address)."""
+    if workers != "auto":
+        return read_counts(workers, "workers", "1,2,4, or auto")
     from cluster.runtime.workers import ONE_CPU
     from cluster.system.processes import num_cores, tell_of_quota
     from cluster.workers.joining import connect
 
     cpus = num_cores()
-    if measurement.address is not None:
-        cluster = connect(measurement.address, cpus)
+    if address is not None:
+        cluster = connect(address, cpus)
         cpus = max(1, ONE_CPU.workers_in(cluster.latest("machines").values()))
         cluster.close()
     else:

@@ -142,21 +142,23 @@ class OwnWorkers(Runner):
         """Start them: processes of Ray, of the cluster at this address if there is one, or threads. ``watch``
         is called with each search before it runs."""
         self.executor = executor
-        self._workers, self._address, self._watch = workers, address, watch
+        self.here = address is None
+        """Whether the workers are all on this machine."""
+        self._workers, self._watch = workers, watch
         self._ceilings: dict[str, Ceiling] = {}
-        self._executor = make_executor(executor, workers, address)
+        self.workers = make_executor(executor, workers, address)
 
     def record(self, request: SearchRequest) -> None:
-        self._ceilings[request.strategy] = Ceiling(request, self._workers, self._executor)
+        self._ceilings[request.strategy] = Ceiling(request, self._workers, self.workers)
 
     def search(self, request: SearchRequest, workers: int) -> Sample:
-        executor = self._executor
+        executor = self.workers
         session = session_on(executor, open_search(request), workers)
         # Another kind of search may have begun with other processes.
         losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
         self._watch(session)
         result = session.run()
-        spent = losses.shares() if self._address is None else {}
+        spent = losses.shares() if self.here else {}
         others = spent.get(OTHERS)
         ceiling = None
         if request.strategy in self._ceilings:
@@ -169,7 +171,7 @@ class OwnWorkers(Runner):
     def close(self) -> None:
         for ceiling in self._ceilings.values():
             ceiling.close()
-        self._executor.close()
+        self.workers.close()
 
 
 _Key = tuple[str, int]

@@ -71,7 +71,7 @@ WRONG: dict[tuple[str, ...], list[tuple[tuple[str, ...], str, str]]] = {
         (("benchmark", "tictactoe", "--repeats", "0"), "--repeats: 0", "from 1"),
         *(
             ((command, "tictactoe", "--format", *asked), f"--format: '{asked[0]}'", accepted)
-            for command in ("speedup", "predict", "strength")
+            for command in ("speedup", "predict", "strength", "tune")
             for asked, accepted in (
                 (("svg",), "nothing without --out"),
                 (("pdf", "--out", "x"), "png or svg"),
@@ -79,6 +79,8 @@ WRONG: dict[tuple[str, ...], list[tuple[tuple[str, ...], str, str]]] = {
         ),
         (("benchmark", "tictactoe", "--seconds", "0"), "--seconds: 0", "above 0"),
         (("speedup", "tictactoe", "--seconds", "nan"), "--seconds: nan", "more than 0"),
+        (("tune", "tictactoe", "--search-seconds", "0"), "--search-seconds: 0", "from 0.1"),
+        (("tune", "tictactoe", "--workers", "0"), "--workers: '0'", "at least 1"),
         (("benchmark", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1"),
         (("benchmark", "tictactoe", "--against", "ludii"), "--against: 'ludii'", "openspiel"),
         (("benchmark", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.commands.speedup import Measurement, _counts, _request
+from cluster.commands.speedup import Measurement, _request, measured_counts
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import (
@@ -324,5 +324,5 @@ def test_time_is_no_limit_of_what_is_fixed() -> None:
     fixed = Measurement(seconds=5.0, simulations=100, repeats=1)
     with pytest.raises(InvalidInput, match="seconds"):
         _request("tictactoe", fixed, ["root"], 2)
-    assert _counts(Measurement())[-1] == num_cores()
-    assert _counts(Measurement(workers="3,5")) == [3, 5]
+    assert measured_counts("auto", None)[-1] == num_cores()
+    assert measured_counts("3,5", None) == [3, 5]
