@@ -1,4 +1,4 @@
-"""A search whose results are taken as they come: it has all of its simulations, in whatever order they come."""
+"""A search whose results are taken as they come has all of its simulations, in whatever order they come."""
 
 from __future__ import annotations
 
