@@ -58,6 +58,6 @@ def warn_of_ceiling(shares: Sequence[float | None]) -> str | None:
     if most <= OF_CEILING_AT_MOST:
         return None
     return (
-        f"{most:.0%} of the ceiling is more than is possible (other programs used the cores while the "
-        "ceiling was measured, or workers ran elsewhere): figures are not to be trusted"
+        f"{most:.0%} of the ceiling is more than is possible (the machine was slower while the ceiling was "
+        "measured, twice, or workers ran elsewhere): its rates and shares are not to be trusted"
     )

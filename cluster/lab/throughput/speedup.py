@@ -160,12 +160,15 @@ class OwnWorkers(Runner):
         result = session.run()
         spent = losses.shares() if self.here else {}
         others = spent.get(OTHERS)
+        rate, costs = result.simulations / result.elapsed_s, session.coordinator.counters.round_costs
         ceiling = None
         if request.strategy in self._ceilings:
             beside = Losses()
             ceiling = self._ceilings[request.strategy].measure(workers)
+            if warn_of_ceiling([rate / ceiling]):
+                # The machine may have been busy for a moment.
+                ceiling = max(ceiling, self._ceilings[request.strategy].measure(workers))
             others = None if others is None else max(others, beside.others() or 0.0)
-        rate, costs = result.simulations / result.elapsed_s, session.coordinator.counters.round_costs
         return Sample(rate, result.digest, others, spent, ceiling, round_costs=costs)
 
     def close(self) -> None:

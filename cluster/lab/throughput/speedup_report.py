@@ -53,6 +53,8 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     spent = Table(
         [*left("strategy"), *right("on", *(part.replace(" ", "\n") for part in PARTS))],
         title="Use of the time of this machine's cores, in per cent",
+        caption="workers run jobs, the coordinator plans them and takes in results; raylet, GCS and agents "
+        "are processes of Ray.",
     )
     for row in rows:
         spent.add(row.strategy, count(row.workers), *(number(100 * row.spent[part], ".1f") for part in PARTS))
@@ -69,8 +71,10 @@ def _rounds(rows: Sequence[Row]) -> Table:
             *right("on", "rounds", "job", "longest", *steps, *(f"of {n}\ncores" for n in cores)),
         ],
         title="A round (one job of each lane) in ms, and the share of more cores' time that jobs would have",
-        caption="Jobs in CPU time. Shares are arithmetic, not measured: with tree all wait for the longest "
-        "job, then for the steps of one thread; with others only for what the coordinator is late with.",
+        caption="job: mean CPU time of a job; longest: that of the longest one. Between two rounds one thread "
+        "takes in results (merge), copies the top of the tree for workers (snapshot), plans jobs, and sends "
+        "them. Shares are arithmetic, not measured: with tree all wait for the longest job, then for these "
+        "steps; with others only for what the coordinator is late with.",
     )
     for row in rows:
         costs = row.round_costs
