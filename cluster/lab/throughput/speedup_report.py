@@ -71,7 +71,7 @@ def _rounds(rows: Sequence[Row]) -> Table:
             *right("on", "rounds", "job", "longest", *steps, *(f"of {n}\ncores" for n in cores)),
         ],
         title="A round (one job of each lane) in ms, and the share of more cores' time that jobs would have",
-        caption="job: mean CPU time of a job; longest: that of the longest one. Between two rounds one thread "
+        caption="job: mean CPU time of a job; longest: that of the longest. Between two rounds one thread "
         "takes in results (merge), copies the top of the tree for workers (snapshot), plans jobs, and sends "
         "them. Shares are arithmetic, not measured: with tree all wait for the longest job, then for these "
         "steps; with others only for what the coordinator is late with.",
