@@ -32,7 +32,7 @@ from cluster.runtime.workers import AUTO, ONE_CPU, Resources, Workers, exactly
 from cluster.system.processes import num_cores, waited_s
 from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.joining import Revival, connect
-from cluster.workers.slots import LATECOMER_S, READY_S, Process, Slot, Slots
+from cluster.workers.slots import ALONE_S, LATECOMER_S, READY_S, Process, Slot, Slots
 from games.errors import InvalidInput, counted
 from search.worker import Worker, runs_in_threads
 
@@ -235,8 +235,9 @@ class RayExecutor:
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
             if self.waiting is not None:
+                ends = f", gives up in {ALONE_S - waited_s:.0f} s" if waited_s > LATECOMER_S else ""
                 self.waiting(
-                    f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready{why}"
+                    f"{len(self._crew.at_hand)} of {counted(len(self._crew.used), 'worker')} ready{why}{ends}"
                 )
             if self._ray.ended.is_set():
                 self._revive(0.1)
