@@ -28,7 +28,7 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import njit
 from games.spec import Options, Spec
-from search.players.player import Choice, Player, Seen, only
+from search.players.player import Choice, Observation, Player, only
 
 MAX_DEPTH = 4
 Cells = npt.NDArray[np.bool_]
@@ -44,13 +44,13 @@ class Omniscient(Player):
         super().__init__(str(spec))
         only(spec, game, Battleship)
         self.depth = options.whole("depth", 1, 1, MAX_DEPTH)
-        self.steps = options.whole("steps", 50, 1, 1_000_000) if isinstance(self, Sampling) else 0
+        self.steps = options.whole("steps", 50, 1, 1_000_000) if isinstance(self, OmniscientSampling) else 0
 
 
-class Sampling(Omniscient):
+class OmniscientSampling(Omniscient):
     """The thesis' Monte Carlo player, called sampling here."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         theirs, _, tried, _ = _sides(seen)
         afloat = set(np.flatnonzero(theirs).tolist())
         untried, draw = np.flatnonzero(~tried).tolist(), random.Random(seed)
@@ -79,10 +79,10 @@ class Sampling(Omniscient):
         return guess, score
 
 
-class Minimax(Omniscient):
+class OmniscientMinimax(Omniscient):
     """The thesis' minimax player."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         move, score, calls = self._printed(*_sides(seen), self.depth)
         thought = f"depth {self.depth}, {calls:,} calls, score {score:g}"
         return Choice(int(move), nodes=int(calls), thought=thought)
@@ -91,14 +91,14 @@ class Minimax(Omniscient):
         return printed_minimax(*position)
 
 
-class AlphaBeta(Minimax):
+class OmniscientAlphaBeta(OmniscientMinimax):
     """The thesis' alpha-beta player."""
 
     def _printed(self, *position: Any) -> tuple[int, float, int]:
         return printed_alpha_beta(*position)
 
 
-def _sides(seen: Seen) -> tuple[Cells, Cells, Cells, Cells]:
+def _sides(seen: Observation) -> tuple[Cells, Cells, Cells, Cells]:
     """(cells of the opponent's ships that are not hit, of own ships that are not hit, cells tried by the
     player, cells tried by the opponent)."""
     state, area = seen.state, int(seen.state[rules.AREA])

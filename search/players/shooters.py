@@ -19,7 +19,7 @@ from games.game import Game, State
 from games.jit import Int, njit
 from games.rng import Stream, new_stream
 from games.spec import Options, Spec
-from search.players.player import Choice, Player, Seen, only
+from search.players.player import Choice, Observation, Player, only
 
 View = State
 Cells = npt.NDArray[np.int64]
@@ -123,7 +123,7 @@ SEQUENCE = 7
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownBoard:
     """The shooter's knowledge of the board."""
 
     cells: Cells
@@ -147,11 +147,11 @@ class Shooter(Player):
         super().__init__(str(spec))
         self.game = only(spec, game, Battleship)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         return Choice(self.shoot(self.known(seen), random.Random(seed)))
 
     @abstractmethod
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         """Choose an untried cell."""
 
     @cached_property
@@ -174,7 +174,7 @@ class Shooter(Player):
         """int64[placements]: the number of cells of each placement."""
         return np.array(self.game.lengths)[self.ships]
 
-    def known(self, seen: Seen) -> Known:
+    def known(self, seen: Observation) -> KnownBoard:
         """The knowledge of all cells. SUNK: a hit that certainly belongs to a ship announced as sunk."""
         view, area = seen.state, self.game.size**2
         side = seen.mover if view[rules.SIDES] == 2 else 0
@@ -189,7 +189,7 @@ class Shooter(Player):
             of_ship = self.covers[self.ships == ship]
             fits.append(of_ship[(of_ship[:, cell] == 1) & (of_ship @ ~hit_by_then == 0)])
         cells[_certain(fits, area)] = SUNK
-        return Known(cells, [k for k in range(len(self.game.lengths)) if k not in sunk], self.game.size)
+        return KnownBoard(cells, [k for k in range(len(self.game.lengths)) if k not in sunk], self.game.size)
 
 
 def _certain(fits: list[npt.NDArray[np.int64]], area: int) -> npt.NDArray[np.bool_]:
@@ -215,7 +215,7 @@ class Hunt(Shooter):
     every = 1
     """Distance along a line between the cells that are shot at while no ship is found."""
 
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         hits = np.flatnonzero(known.cells == AFLOAT)
         near = [n for cell in hits for n in known.neighbours(int(cell)) if known.cells[n] == UNTRIED]
         if near:
@@ -233,7 +233,7 @@ class Parity(Hunt):
 class Density(Shooter):
     """Shoots at the cell with the largest weighted number of placements of ships afloat; hits add weight."""
 
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         blocked = (known.cells == MISS) | (known.cells == SUNK)
         fits = np.isin(self.ships, known.afloat) & (self.covers @ blocked == 0)
         hits = self.covers @ (known.cells == AFLOAT)
@@ -256,7 +256,7 @@ class Posterior(Player):
         self.samples = options.whole("samples", 1000, 1, 1_000_000)
         self.width = options.whole("width", 1, 1, 100)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         side = seen.mover if self.game.num_sides == 2 else 0
         stream = new_stream(seed, SEQUENCE)
         fleets, counts = sampled(self.game, seen.state, side, stream, self.samples)
