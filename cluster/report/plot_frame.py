@@ -55,13 +55,16 @@ def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float]
     panel.spines[["top", "right"]].set_visible(False)
 
 
+def lengths(figures: Sequence[Figure]) -> list[list[float]]:
+    """How far the intervals of figures reach below and above them; 0 for an end that is not finite."""
+    ends = [[value - low, high - value] for value, low, high in figures]
+    return [[max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)]
+
+
 def points(panel: Any, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> None:
     """Draw figures with their intervals; an end that is not finite is not drawn, nor are intervals of single
     runs."""
-    ends = [[value - low, high - value] for value, low, high in figures]
-    below, above = (
-        [max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)
-    )
+    below, above = lengths(figures)
     values = [value for value, *_ in figures]
     ranges = [below, above] if any(below + above) else None
     panel.errorbar(places, values, yerr=ranges, **({"capsize": 3, "elinewidth": 1.2} | look))

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
-from cluster.lab.sources.table import OUTCOMES, Row, Table, names
-from cluster.lab.sources.units import Need, Store, missing, need_of
+from cluster.lab.sources.table import OUTCOMES, PublishedRow, PublishedTable, names
+from cluster.lab.sources.units import Need, UnitStore, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
@@ -54,7 +54,7 @@ class Comparison:
 class Verdict:
     """A row with its measured figures, or the reason why there are none."""
 
-    row: Row
+    row: PublishedRow
     measured: Measured | None = None
     failure: str = ""
     """Why the row was not run; empty if it was."""
@@ -147,7 +147,7 @@ class Verdict:
 class TableResult:
     """A table with the verdicts of its rows."""
 
-    table: Table
+    table: PublishedTable
     scale: str
     verdicts: tuple[Verdict, ...]
 
@@ -299,7 +299,7 @@ class Laboratory(Units):
     done = 0
     """Number of finished units of this run."""
 
-    def __init__(self, tables: Iterable[Table], scale: str, seed: int, store: Store) -> None:
+    def __init__(self, tables: Iterable[PublishedTable], scale: str, seed: int, store: UnitStore) -> None:
         """Raises InvalidInput (measure). If a row's game or player cannot be created, only that row fails."""
         self.scale = scale
         self.tables = list(tables)
@@ -325,7 +325,7 @@ class Laboratory(Units):
         self.units = len(self.missing())
         """Number of units of this run."""
 
-    def _needed(self, row: Row, seed: int, places: dict[str, int]) -> tuple[int, Need] | str:
+    def _needed(self, row: PublishedRow, seed: int, places: dict[str, int]) -> tuple[int, Need] | str:
         if row.measure not in measures():
             raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
         try:
@@ -352,7 +352,7 @@ class Laboratory(Units):
         ]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Store the result of a unit."""
+        """UnitStore the result of a unit."""
         self.done += 1
         self.kept[context][result.index] = result.found
         self.spent_s += result.found[1]
