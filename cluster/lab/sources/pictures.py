@@ -289,19 +289,16 @@ def _figure(number: int, space: float = 0.0) -> tuple[Figure, Any]:
 
 def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) -> Picture:
     """How often each number was observed, by series, with the compared figures as lines."""
-    figure, (panel,) = _figure(1)
+    comparisons = result.verdicts[0].comparisons
+    figure, (panel,) = _figure(1, LINE * (len(comparisons) + 1))
     for (series, counts), colour in zip(histogram.items(), cycle((RULE, THIRD, FOURTH)), strict=False):
         weights = [100 * count / sum(counts.values()) for count in counts.values()]
         look = {"color": colour, "histtype": "stepfilled" if colour == RULE else "step", "label": series}
         panel.hist([*counts], range(0, max(counts) + 2 * BIN, BIN), weights=weights, **look)
-    (_, right), (_, top) = panel.get_xlim(), panel.get_ylim()
-    y = top
-    for each in result.verdicts[0].comparisons:
+    for each, dash in zip(comparisons, cycle(DASHES), strict=False):
         for side, value in (("source", float(each.source.value)), ("ours", each.ours.value)):
-            colour, y = SIDES[side]["color"], y - 0.08 * top
-            panel.axvline(value, color=colour, linewidth=1)
-            end = "right" if value > right / 2 else "left"
-            panel.text(value, y, f" {side}: {each.name} {figure_text(value)} ", color=colour, ha=end)
+            label = f"{side}: {each.name} {figure_text(value)}"
+            panel.axvline(value, color=SIDES[side]["color"], ls=dash, linewidth=1.4, label=label)
     _axis(panel.xaxis, result.table.axis.get("x", "number"), "linear")
     _axis(panel.yaxis, f"share, % in each {BIN}", "linear")
     return _picture(figure, result.table.name, result.table.title)
