@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress, cycle, pairwise
+from itertools import cycle
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -18,36 +18,30 @@ from cluster.lab.sources.table import PublishedRow
 from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
 from cluster.report import plot_frame
 
-INK, DIM, RULE, PAPER, SHADE, BAD = "#22251f", "#65695f", "#d9dbd3", "#fdfdfb", "#f7e4de", "#a3341f"
+DIM, RULE, PAPER, SHADE, BAD = "#65695f", "#d9dbd3", "#fdfdfb", "#f7e4de", "#a3341f"
 OURS, SOURCE, THIRD, FOURTH, FIFTH = COLOURS = "#1b6e9c", "#b0581a", "#3f8f55", "#9a5fb3", "#a08a10"
 SIDES = {"source": {"color": SOURCE, "marker": "D", "mfc": "none"}, "ours": {"color": OURS, "marker": "o"}}
 SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^vP", strict=True)]
 """How source and ours are drawn, and the series of a picture without figures of a source."""
 DASHES = ("-", "--", ":", "-.")
 MARK = {"markersize": 4.5, "linewidth": 1.4, "elinewidth": 1.4}
-WIDTH, LEFT, RIGHT = 8.2, 0.385, 0.735
-"""Width of a picture in inches; the ends of a panel of rows as shares of it."""
-MARGIN, INDENT, COLUMNS, END = -1.066, -1.033, (1.175, 1.395, 1.42), 1.725
-"""Left and right ends of texts, as multiples of the width of a panel of rows."""
-LINE, SPACE, AXIS, TOP, PANEL = 0.19, 0.09, 0.62, 0.64, 2.8
-"""Heights in inches: of a line, the space above a heading, an axis, title and legend, a panel of curves."""
+WIDTH, LINE, AXIS, FRAME, PANEL = 8.2, 0.2, 0.7, 0.9, 3.4
+"""Inches: width of a picture; heights of a line, an axis, title and legend, and a panel of curves."""
+COLUMNS = (1.15, 1.32, 1.35)
+"""Where the figures and the outcome of a row are written, as multiples of the width of a panel of rows."""
+HEADINGS = ("figure fraction", "data")
+"""What the place of a heading is measured in: across the picture, and down the rows."""
 NAME, HEADING, TITLE = 40, 92, 84
-"""Letters in a line: of a row's name, of the heading of a table, and of a title."""
+"""Letters in a line: of a row's name, of the heading of a table, and of the titles of panels side by side."""
 BIN, BESIDE = 10, 0.006
 """Width of a bar of a histogram; distance of points with equal places, as a share of the picture's width."""
 STYLE: dict[Any, Any] = {
-    **dict.fromkeys(("font.size", "axes.titlesize", "legend.fontsize"), 9.5),
-    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
-    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), DIM),
-    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    "font.size": 9.5,
     "font.sans-serif": ["DejaVu Sans"],
-    "svg.fonttype": "none",
-    "svg.hashsalt": "banyan",
-    "axes.axisbelow": True,
     "figure.facecolor": PAPER,
     "axes.facecolor": "none",
-    "grid.color": RULE,
-    "grid.linewidth": 0.6,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "banyan",
 }
 """Letters stay letters in an SVG: that is small, and can be searched."""
 
@@ -156,58 +150,55 @@ def _ratios(groups: Groups) -> Picture:
 def _rows(name: str, title: str, panels: Sequence[Rows]) -> Picture:
     """Rows below the titles of their tables: source above ours; figures and outcome at the right."""
     depths = [
-        sum(
-            _depth(heading) + SPACE + sum(_depth(each.name) for each in figures)
-            for heading, figures in groups
-        )
+        sum(_lines(heading) + 0.5 + sum(_lines(each.name) for each in figures) for heading, figures in groups)
         for *_, groups in panels
     ]
-    height = TOP + sum(depths) + AXIS * len(panels)
-    figure, top = Figure((WIDTH, height)), height - TOP
-    for (label, scale, groups), depth in zip(panels, depths, strict=True):
-        panel = figure.add_axes((LEFT, (top - depth) / height, RIGHT - LEFT, depth / height))
-        panel.set(ylim=(depth, 0), yticks=())
-        panel.spines["left"].set_visible(False)
-        y, top = 0.0, top - depth - AXIS
+    figure = plot_frame.new_figure(WIDTH, FRAME + LINE * sum(depths) + AXIS * len(panels))
+    figure.get_layout_engine().set(w_pad=0.1)
+    axes = figure.subplots(len(panels), squeeze=False, height_ratios=depths)[:, 0]
+    for panel, depth, (label, scale, groups) in zip(axes, depths, panels, strict=True):
+        names, y = {}, 0.0
         for heading, figures in groups:
-            y += _depth(heading) + SPACE
-            across = panel.get_yaxis_transform()
-            panel.text(MARGIN, y, heading, transform=across, va="bottom", weight="bold")
+            y += _lines(heading) + 0.5
+            text = panel.annotate(heading, (0.012, y), xycoords=HEADINGS, va="bottom", weight="bold")
+            text.set_in_layout(False)
             for each in figures:
-                _row(panel, y, each, scale, figures[0])
-                y += _depth(each.name)
-        _axis(panel.xaxis, label, scale)
-        for artist in (*panel.lines, *panel.patches):
-            artist.set_clip_on(False)
+                middle = y + _lines(each.name) / 2
+                names[middle] = each.name
+                _row(panel, middle, each, scale, figures[0])
+                y += _lines(each.name)
+        plot_frame.dress(panel, label)
+        _scale(panel.xaxis, scale)
+        panel.set(ylim=(depth, 0), yticks=[*names], yticklabels=names.values())
+        panel.tick_params("y", length=0)
+        panel.grid(visible=False, axis="y")
+        panel.spines["left"].set_visible(False)
     return _picture(figure, name, title)
 
 
-def _depth(text: str) -> float:
-    return LINE * (text.count("\n") + 1) + 0.03
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
 
 
 def _row(panel: Any, y: float, row: PlottedFigure, scale: str, first: PlottedFigure) -> None:
-    """Draw a row whose upper end is at ``y``; ``first``: the first one below its heading."""
-    middle, bottom, bad = y + _depth(row.name) / 2, y + _depth(row.name), row.outcome == DIFFERS
+    """Draw a row with its middle at ``y``; ``first``: the first one below its heading."""
+    bad, half = row.outcome == DIFFERS, _lines(row.name) / 2
     write = partial(panel.text, transform=panel.get_yaxis_transform(), va="center")
     if bad:
-        panel.axhspan(y, bottom, MARGIN, END, color=SHADE)
-    write(INDENT, middle, row.name)
-    write(COLUMNS[2], middle, row.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
-    for side, right, shift in zip(SIDES, COLUMNS, (-0.035, 0.035), strict=False):
+        panel.axhspan(y - half, y + half, color=SHADE)
+    write(COLUMNS[2], y, row.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
+    for side, right, shift in zip(SIDES, COLUMNS, (-0.18, 0.18), strict=False):
         base = {"log": first.sides[side], "ratio": row.sides["source"]}.get(scale, (1.0,))[0]
         value, low, high = (number / base for number in row.sides[side])
         look = {"label": f"{side}, 95 % interval", "ls": "none", **SIDES[side], **MARK}
-        panel.errorbar(value, middle + shift, xerr=plot_frame.lengths([(value, low, high)]), **look)
+        panel.errorbar(value, y + shift, xerr=plot_frame.lengths([(value, low, high)]), **look)
         shown = value if scale == "log" else row.sides[side][0]
         text = f"{shown:.2g}" if 0 < shown < 0.01 else figure_text(shown)
-        write(right, middle, text, color=SIDES[side]["color"], ha="right")
+        write(right, y, text, color=SIDES[side]["color"], ha="right")
 
 
-def _axis(axis: Any, label: str, scale: str) -> None:
-    """Label and scale an axis: percent, linear, log, symlog, or ratio (log)."""
-    axis.set_label_text(label)
-    axis.grid()
+def _scale(axis: Any, scale: str) -> None:
+    """Scale an axis: percent, linear, log, symlog, or ratio (log)."""
     if scale == "percent":
         axis.axes.set(**{f"{axis.axis_name}lim": (-3, 103)})
         axis.set_ticks(range(0, 101, 25))
@@ -238,20 +229,21 @@ def _curves(groups: Groups) -> Picture:
     every = [each for _, figures in shown for each in figures]
     series = sorted(dict.fromkeys(each.series for each in every), key=bool)
     sides = [side for side in SIDES if any(side in each.sides for each in every)]
-    curves = [(side, name) for name in series for side in sides]
-    log, heads = table.axis.get("log", ""), max(head.count("\n") + 1 for head, _ in shown)
-    figure, panels = _figure(len(shown), LINE * ((len(curves) - 1) // 2 + heads * (len(shown) > 1)))
+    log = table.axis.get("log", "")
+    figure = plot_frame.new_figure(WIDTH, FRAME + PANEL)
+    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
     for panel, (head, figures) in zip(panels, shown, strict=True):
-        panel.set_title(head if len(shown) > 1 else "", loc="left", weight="bold")
+        panel.set_title(head if len(shown) > 1 else "", loc="left", weight="bold", size=9.5)
         places = sorted(set(map(_x, figures)))
         first, last = places[0], places[-1]
         width = last / first if "x" in log else last - first
-        there = [curve for curve in curves if any(curve[1] == each.series for each in figures)]
-        for number, (side, name) in enumerate(there):
+        there = [name for name in series if any(name == each.series for each in figures)]
+        curves = [(side, name) for name in there for side in sides]
+        for number, (side, name) in enumerate(curves):
             place = series.index(name)
             look: dict[str, Any] = SIDES[side] if sides[1:] else SERIES[place % len(SERIES)]
             label = ", ".join(filter(None, [side if sides[1:] or not name else "", name]))
-            shift = BESIDE * len(shown) * (number - (len(there) - 1) / 2)
+            shift = BESIDE * len(shown) * (number - (len(curves) - 1) / 2)
             own = sorted((each for each in figures if each.series == name and side in each.sides), key=_x)
             plot_frame.points(
                 panel,
@@ -263,13 +255,13 @@ def _curves(groups: Groups) -> Picture:
                 **look,
                 **MARK,
             )
-        _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
+        plot_frame.dress(panel, table.axis["x"])
+        _scale(panel.xaxis, "log" if "x" in log else "linear")
         if "x" in log or len(places) < 4:
-            apart = [b / a > (last / first) ** (0.05 * len(shown) ** 1.5) for a, b in pairwise(places)]
-            panel.set_xticks([*compress(places, [*apart, True])])
+            panel.set_xticks(places)
             panel.set_xticks([], minor=True)
         percent = "percent" if every[0].unit.startswith(PERCENT) else "linear"
-        _axis(panel.yaxis, "", "log" if "y" in log else percent)
+        _scale(panel.yaxis, "log" if "y" in log else percent)
     panels[0].set_ylabel(table.axis.get("y", "score, %"))
     return _picture(figure, table.name, table.axis.get("title", table.title))
 
@@ -279,41 +271,25 @@ def _x(figure: PlottedFigure) -> float:
     return figure.row.x or 0.0
 
 
-def _figure(number: int, space: float = 0.0) -> tuple[Figure, Any]:
-    """A figure with panels side by side, below a title, a legend and some space."""
-    height = TOP + space + PANEL + AXIS
-    figure = Figure((WIDTH, height))
-    figure.subplots_adjust(0.085, AXIS / height, 0.985, (PANEL + AXIS) / height, wspace=0.08)
-    return figure, figure.subplots(1, number, sharey=True, squeeze=False)[0]
-
-
 def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) -> Picture:
     """How often each number was observed, by series, with the compared figures as lines."""
-    comparisons = result.verdicts[0].comparisons
-    figure, (panel,) = _figure(1, LINE * (len(comparisons) + 1))
+    figure = plot_frame.new_figure(WIDTH, FRAME + PANEL)
+    panel = figure.subplots()
     for (series, counts), colour in zip(histogram.items(), cycle((RULE, THIRD, FOURTH)), strict=False):
         weights = [100 * count / sum(counts.values()) for count in counts.values()]
         look = {"color": colour, "histtype": "stepfilled" if colour == RULE else "step", "label": series}
         panel.hist([*counts], range(0, max(counts) + 2 * BIN, BIN), weights=weights, **look)
-    for each, dash in zip(comparisons, cycle(DASHES), strict=False):
+    for each, dash in zip(result.verdicts[0].comparisons, cycle(DASHES), strict=False):
         for side, value in (("source", float(each.source.value)), ("ours", each.ours.value)):
             label = f"{side}: {each.name} {figure_text(value)}"
             panel.axvline(value, color=SIDES[side]["color"], ls=dash, linewidth=1.4, label=label)
-    _axis(panel.xaxis, result.table.axis.get("x", "number"), "linear")
-    _axis(panel.yaxis, f"share, % in each {BIN}", "linear")
+    plot_frame.dress(panel, result.table.axis.get("x", "number"), f"share, % in each {BIN}")
     return _picture(figure, result.table.name, result.table.title)
 
 
 def _picture(figure: Figure, name: str, title: str) -> Picture:
     """The picture of a figure, with title and legend."""
-    height = figure.get_figheight()
-    figure.text(0.012, 1 - 0.08 / height, _wrapped(title, TITLE, 1), size=11, weight="bold", va="top")
-    shown: dict[str, Any] = {}
-    for panel in figure.axes:
-        shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
-    figure.legend(
-        shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=(0, 1 - 0.28 / height), ncols=2
-    )
+    plot_frame.complete(figure, title, "with intervals of 95 %", "", columns=3)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return Picture(name.replace("/", "-"), file.getvalue())

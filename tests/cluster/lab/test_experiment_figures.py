@@ -161,9 +161,10 @@ def test_pictures_show_every_compared_row_and_are_small(source: str) -> None:
         assert {unescape(title)} <= {*titles, f"The figures of source {source} and ours, row by row"}
     for picture in pictures.get(source, ()):
         texts = [(float(x), float(y), unescape(text)) for x, y, text in TEXTS.findall(picture.svg)]
-        words = {text for _, _, text in texts}
+        words, names_of_rows = {text for _, _, text in texts}, set()
         for row in (each.row for result in results for each in result.rows(ours=False)):
             names_of = (wrap(row.name, NAME), wrap(f"{row.name}: {next(iter(row.figures))}", NAME))
             assert row.not_comparable or any(words.issuperset(lines) for lines in names_of), row.name
-        heights = sorted(y for x, y, _ in texts if x < 20)
+            names_of_rows.update(*names_of)
+        heights = sorted(y for _, y, text in texts if text in names_of_rows)
         assert min(below - above for above, below in pairwise(heights)) > 9.5, "no name lies on another"
