@@ -19,7 +19,7 @@ from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
 from cluster.report import plot_frame
 
 DIM, RULE, PAPER, SHADE, BAD = "#65695f", "#d9dbd3", "#fdfdfb", "#f7e4de", "#a3341f"
-OURS, SOURCE, THIRD, FOURTH, FIFTH = COLOURS = "#1b6e9c", "#b0581a", "#3f8f55", "#9a5fb3", "#a08a10"
+OURS, SOURCE, THIRD, FOURTH, _ = COLOURS = "#1b6e9c", "#b0581a", "#3f8f55", "#9a5fb3", "#a08a10"
 SIDES = {"source": {"color": SOURCE, "marker": "D", "mfc": "none"}, "ours": {"color": OURS, "marker": "o"}}
 SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^vP", strict=True)]
 """How source and ours are drawn, and the series of a picture without figures of a source."""
@@ -284,12 +284,12 @@ def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) 
             label = f"{side}: {each.name} {figure_text(value)}"
             panel.axvline(value, color=SIDES[side]["color"], ls=dash, linewidth=1.4, label=label)
     plot_frame.dress(panel, result.table.axis.get("x", "number"), f"share, % in each {BIN}")
-    return _picture(figure, result.table.name, result.table.title)
+    return _picture(figure, result.table.name, result.table.title, "lines: the figures that are compared")
 
 
-def _picture(figure: Figure, name: str, title: str) -> Picture:
-    """The picture of a figure, with title and legend."""
-    plot_frame.complete(figure, title, "with intervals of 95 %", "", columns=3)
+def _picture(figure: Figure, name: str, title: str, details: str = "with intervals of 95 %") -> Picture:
+    """The picture of a figure, with title, details and legend."""
+    plot_frame.complete(figure, title, details, "", columns=3)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return Picture(name.replace("/", "-"), file.getvalue())

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
-PAGE = "cluster/lab/sources/RESULTS.md"
-"""Path of the report in the repository."""
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
     f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
