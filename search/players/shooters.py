@@ -135,8 +135,8 @@ class Shooter(Player):
         """int64[placements, area]: 1 where the placement covers the cell; placements are sorted by ship."""
         placements = placements_of(self.game.size, self.game.lengths, self.game.touch)
         covers = np.zeros((len(placements.first), self.game.size**2), dtype=np.int64)
-        for place, (first, step) in enumerate(zip(placements.first, placements.step, strict=True)):
-            covers[place, first : first + self.lengths[place] * step : step] = 1
+        for row, first, step, ship in zip(covers, placements.first, placements.step, self.ships, strict=True):
+            row[first : first + self.game.lengths[ship] * step : step] = 1
         return covers
 
     @cached_property
@@ -144,11 +144,6 @@ class Shooter(Player):
         """int64[placements]: the ship of each placement."""
         starts = placements_of(self.game.size, self.game.lengths, self.game.touch).starts
         return np.repeat(np.arange(len(self.game.lengths)), np.diff(starts))
-
-    @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """int64[placements]: the number of cells of each placement."""
-        return np.array(self.game.lengths)[self.ships]
 
     def known(self, seen: Observation) -> KnownBoard:
         """The knowledge of all cells. SUNK: a hit that certainly belongs to a ship announced as sunk."""
@@ -213,7 +208,7 @@ class Density(Shooter):
         blocked = (known.cells == MISS) | (known.cells == SUNK)
         fits = np.isin(self.ships, known.afloat) & (self.covers @ blocked == 0)
         hits = self.covers @ (known.cells == AFLOAT)
-        weights = fits * np.where(hits < self.lengths, HIT_WEIGHT**hits, 0.0)
+        weights = fits * np.where(hits < self.covers.sum(axis=1), HIT_WEIGHT**hits, 0.0)
         counts = np.where(known.cells == UNTRIED, weights @ self.covers, -1.0)
         return int(draw.choice(np.flatnonzero(counts == counts.max())))
 
