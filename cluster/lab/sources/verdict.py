@@ -24,7 +24,7 @@ from cluster.lab.sources.units import Need, UnitStore, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
-from cluster.system.terminal import duration
+from cluster.system.terminal import duration, span
 from games.errors import InvalidInput, counted
 
 AGREES, DIFFERS, NOT_EXCLUDED, OPEN = "agrees", "differs", "not excluded", "open"
@@ -227,9 +227,8 @@ class Study:
         undecided = [each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED]
         if not undecided:
             return ", ".join(clauses)
-        least, most = min(undecided), max(undecided)
-        own = f"its own {least if least == most else f'{least} to {most}'} games a row"
-        because = f"cannot be decided by {own}: {'it is' if len(undecided) == 1 else 'they are'} not excluded"
+        they = "it is" if len(undecided) == 1 else "they are"
+        because = f"cannot be decided by its own {span(undecided, 'game')} a row: {they} not excluded"
         if not clauses:
             return f"{rows}{here} {because}"
         other = "the other" if len(undecided) == 1 else f"the other {len(undecided)}"
