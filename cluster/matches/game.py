@@ -26,7 +26,7 @@ from games.contract.findings import deal
 from games.errors import InvalidInput, foreign
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
-from search.players import Choice, Player, Seen, player_of
+from search.players import Choice, Observation, Player, player_of
 
 MATCH_STREAM = 20
 """The second number of the identity of a match's random streams, after the seed; the third is the purpose."""
@@ -200,7 +200,7 @@ def ask(
         return Choice(legal[0], thought="the only move"), 0.0
     shown = state.copy() if player.omniscient else game.observation(state, mover)
     told = None if past is None or game.hidden_information else tuple(past)
-    seen = Seen(game, shown, mover, legal, told)
+    seen = Observation(game, shown, mover, legal, told)
     started = clock()
     try:
         with np.errstate(over="ignore"):

@@ -55,13 +55,16 @@ def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float]
     panel.spines[["top", "right"]].set_visible(False)
 
 
+def lengths(figures: Sequence[Figure]) -> list[list[float]]:
+    """How far the intervals of figures reach below and above them; 0 for an end that is not finite."""
+    ends = [[value - low, high - value] for value, low, high in figures]
+    return [[max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)]
+
+
 def points(panel: Any, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> None:
     """Draw figures with their intervals; an end that is not finite is not drawn, nor are intervals of single
     runs."""
-    ends = [[value - low, high - value] for value, low, high in figures]
-    below, above = (
-        [max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)
-    )
+    below, above = lengths(figures)
     values = [value for value, *_ in figures]
     ranges = [below, above] if any(below + above) else None
     panel.errorbar(places, values, yerr=ranges, **({"capsize": 3, "elinewidth": 1.2} | look))
@@ -99,14 +102,23 @@ def save(
     columns: int = 4,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Add title, details, warnings, one legend for all panels and the foot; write the figure.
-
-    ``title``: a sentence for readers; ``details``: a line with the settings of the measurement; ``where``:
-    machine and date of the figures (None: this machine, today); ``columns``: number of legend columns;
-    ``warnings``: reasons to doubt the figures. In an SVG all letters are outlines: it needs no fonts.
-    """
+    """Write a figure after `complete`. In an SVG all letters are outlines: it needs no fonts."""
     from matplotlib import rc_context
 
+    complete(figure, title, details, where or provenance(), columns, warnings)
+    with rc_context({"svg.hashsalt": "banyan"}), replacing(path) as beside:
+        figure.savefig(beside, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def complete(
+    figure: Any, title: str, details: str, where: str, columns: int = 4, warnings: Sequence[str] = ()
+) -> None:
+    """Add title, details, warnings, one legend for all panels and the foot.
+
+    ``title``: a sentence for readers; ``details``: a line with the settings of the measurement; ``where``:
+    machine and date of the figures; ``columns``: number of legend columns; ``warnings``: reasons to doubt the
+    figures.
+    """
     width, height = figure.get_size_inches()
     height += len(warnings) * LINE * SMALL / 72
     figure.set_size_inches(width, height)
@@ -131,15 +143,13 @@ def save(
         frameon=False,
     )
     legend.set_in_layout(False)
-    figure.text(0.01, 0.05 / height, where or provenance(), fontsize=7, color="#666666")
+    figure.text(0.01, 0.05 / height, where, fontsize=7, color="#666666")
     # Panels use the space that texts, legend and foot leave.
     bottom = 1.5 * foot + legend.get_window_extent().height / figure.bbox.height
     figure.get_layout_engine().set(rect=(0, bottom, 1, top - bottom))
     figure.draw_without_rendering()
     for panel in figure.axes:
         _thin(panel)
-    with rc_context({"svg.hashsalt": "banyan"}), replacing(path) as beside:
-        figure.savefig(beside, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _thin(panel: Any) -> None:

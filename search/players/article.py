@@ -21,7 +21,7 @@ from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.tictactoe import WON, TicTacToe
 from search.kernel.logarithms import TABLE, Table, sqrt_log
-from search.players.player import Choice, Player, Seen, only
+from search.players.player import Choice, Observation, Player, only
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
 UNVISITED, MARKED = 2.0**31 - 1, -(2.0**31)
@@ -45,7 +45,7 @@ class Article(Player):
         self.simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
         self.by_visits = options.choice("final", "visits", ("visits", "score")) == "visits"
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         us, them = int(seen.state[seen.mover]), int(seen.state[1 - seen.mover])
         move, nodes = printed_search(us, them, self.simulations, self.by_visits, TABLE, new_stream(seed))
         return Choice(int(move), simulations=self.simulations, nodes=int(nodes))

@@ -47,19 +47,19 @@ PLAYERS: dict[str, tuple[Factory, str]] = {
     ),
     "negamax": (_factory("minimax:Negamax"), "minimax, with values shown for the player to move"),
     "omniscient-alphabeta": (
-        _factory("omniscient:AlphaBeta"),
+        _factory("omniscient:OmniscientAlphaBeta"),
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-minimax": (
-        _factory("omniscient:Minimax"),
+        _factory("omniscient:OmniscientMinimax"),
         "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-sampling": (
-        _factory("omniscient:Sampling"),
+        _factory("omniscient:OmniscientSampling"),
         "battleship: a thesis' program, which sees the other fleet; depth=1, steps=50",
     ),
     "openspiel": (
-        _factory("openspiel:OpenSpiel"),
+        _factory("openspiel:OpenSpielPlayer"),
         "OpenSpiel's C++ MCTS, if installed, for games with equal rules; seconds=1 or simulations, c=2",
     ),
     "parity": (_factory("shooters:Parity"), "battleship: beside a hit, else any of every second cell"),

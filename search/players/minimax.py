@@ -9,7 +9,7 @@ from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.minimax.alphabeta import MAX_DEPTH
 from search.minimax.lookahead import Trace, lookahead_of, trace
-from search.players.player import Choice, Looker, Player, Seen, seconds_of
+from search.players.player import Choice, Looker, Observation, Player, seconds_of
 
 DEFAULT_DEPTH = 2
 
@@ -46,7 +46,7 @@ class Minimax(Player):
             finds_ties=ties == "random",
         )
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         if self._seconds is None:
             found = self._lookahead.search(seen.state, self._limits)
         else:

@@ -24,7 +24,7 @@ from search.kernel.engine import engine_of
 from search.kernel.params import params_from
 from search.kernel.workspace import PLIES
 from search.options import Knob, knobs_of
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Observation, Player
 from search.players.presets import NAMES, PLAIN, settings_of
 from search.prepare import check_form, open_view
 from search.request import SearchRequest, features_of
@@ -145,7 +145,7 @@ class Uct(Player):
             # Read where the player is first made: workers get the text from there.
             source_of_evaluator(self.request.evaluator)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
         game = seen.game
         mover = game.viewpoint(seen.mover)
@@ -204,7 +204,7 @@ class Flat(Player):
         self.draws = options.choice("draws", "equal", DRAWS)
         self.request = request_of_player(game, asked)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         hidden = "ismcts" if seen.game.hidden_information else ""
         engine = engine_of(seen.game, features_of(self.request, hidden))
         params = params_from(self.request, 1.0)

@@ -50,7 +50,7 @@ from games.rng import Stream, below, new_stream
 from games.rules import Moves
 from games.spec import Options, Spec
 from search.kernel.logarithms import TABLE, Table, sqrt_log
-from search.players.player import Choice, Looker, Player, Seen, number_of, only
+from search.players.player import Choice, Looker, Observation, Player, number_of, only
 
 STRATEGIES = ("random", "own-mills", "blocker", "mixed")
 """Names of the thesis' strategies 1 to 4, in this order."""
@@ -63,7 +63,7 @@ class Random(Player):
         """The random player has no options."""
         super().__init__(str(spec))
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         return Choice(random.Random(seed).choice(seen.legal))
 
 
@@ -116,7 +116,7 @@ class MorrisAgent(Player):
         first = options.choice("unvisited", "first", ("first", "zero")) == "first"
         self._rest = (c, prune, integer, math.inf if first else 0.0)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         move, tree = printed_search(seen.state, self.simulations, *self._rest, TABLE, new_stream(seed))
         return Choice(int(move), simulations=int(tree[0, VISITS]), nodes=len(tree))
 

@@ -10,7 +10,7 @@ from games.game import Game
 from games.openspiel import name_of
 from games.spec import OPENSPIEL, Options, Spec
 from games.user_games import library_or_refuse
-from search.players.player import Choice, Player, Seen, number_of, seconds_of
+from search.players.player import Choice, Observation, Player, number_of, seconds_of
 
 DEFAULT_SECONDS = 1.0
 EXPLORATION = 2.0
@@ -27,7 +27,7 @@ MAX_GROWTH = 16
 MAX_GAIN = 4.0
 
 
-class OpenSpiel(Player):
+class OpenSpielPlayer(Player):
     """`pyspiel.MCTSBot` with random rollouts: a new tree for each move, in the calling thread.
 
     The bot can only be given a number of simulations. For a budget in CPU seconds, that number is computed
@@ -70,7 +70,7 @@ class OpenSpiel(Player):
         self._gain, self._ply = 1.0, 0
         """The rate of complete searches divided by the measured rate, and the ply of the game it is from."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         """Raises InvalidInput (field ``player``) if the game's moves are unknown or illegal in OpenSpiel."""
         state = self._replay(seen)
         if self._simulations is not None:
@@ -90,7 +90,7 @@ class OpenSpiel(Player):
         thought = f"{counted(count, 'simulation')}: {', '.join(told)}"
         return Choice(int(best.action), float(value), count, 0, thought)
 
-    def _replay(self, seen: Seen) -> Any:
+    def _replay(self, seen: Observation) -> Any:
         """The position as a pyspiel.State, made by replaying the moves of the game."""
         if seen.past is None:
             raise InvalidInput("player", self.spec, "a game from its start, whose moves can be played again")

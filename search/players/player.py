@@ -19,7 +19,7 @@ _SECONDS = re.compile(r"|[0-9]{1,5}(\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Observation:
     """The information that a player gets when it is to move."""
 
     game: Game
@@ -64,7 +64,7 @@ class Player(ABC):
         """The player's spec with all options that differ from their defaults."""
 
     @abstractmethod
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         """Choose a legal move. It depends only on ``seen`` and ``seed``, unless the budget is in seconds.
 
         Seconds are CPU time of the thread that computes, so that players on one machine do not take time from
@@ -80,7 +80,7 @@ class Looker(Player):
         self._look = look
         """How good a move of a position looks."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         looks = [self._look(seen.state, move) for move in seen.legal]
         best = [move for move, look in zip(seen.legal, looks, strict=True) if look == max(looks)]
         return Choice(random.Random(seed).choice(best), nodes=len(looks))

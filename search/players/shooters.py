@@ -19,7 +19,7 @@ from games.game import Game, State
 from games.jit import Int, njit
 from games.rng import Stream, new_stream
 from games.spec import Options, Spec
-from search.players.player import Choice, Player, Seen, only
+from search.players.player import Choice, Observation, Player, only
 
 View = State
 Cells = npt.NDArray[np.int64]
@@ -63,55 +63,31 @@ def answer(fleet: npt.NDArray[np.int8], untried: npt.NDArray[np.bool_], cell: In
 
 
 @cached_njit
-def mean_misses(fleets: Fleets, untried: npt.NDArray[np.bool_], first: int) -> float:
-    """The mean number of further misses of a shooter who shoots at ``first`` and then greedily.
+def misses_of(fleets: Fleets, untried: npt.NDArray[np.bool_], shot: Int) -> int:
+    """The number of further misses, over all fleets, of a shooter who shoots at ``shot`` and then greedily.
 
-    The shooter knows that all ``fleets`` are equally likely and is told which ships are sunk. Computed depth
-    first over the answers; the fleets that fit are a range of one array that is partitioned in place.
+    The shooter knows that all ``fleets`` are equally likely and is told which ships are sunk.
     """
-    number, area = fleets.shape
-    order, spare = np.arange(number), np.zeros(number, dtype=np.int64)
-    told = np.zeros(number, dtype=np.int64)
-    depth = 0
-    start, end = np.zeros(area * 8, dtype=np.int64), np.zeros(area * 8, dtype=np.int64)
-    free = np.zeros((area * 8, area), dtype=np.bool_)
-    end[0], free[0] = number, untried
-    misses = 0
-    shot: Int = first
-    while depth >= 0:
-        low, high = start[depth], end[depth]
-        left = free[depth].copy()
-        depth -= 1
-        if shot < 0:
-            counts = np.zeros(area, dtype=np.int64)
-            for n in range(low, high):
-                fleet = fleets[order[n]]
-                for cell in range(area):
-                    counts[cell] += fleet[cell] != 0 and left[cell]
-            shot = counts.argmax()
-            if counts[shot] == 0:
-                shot = -1
-                continue
-        for n in range(low, high):
-            told[n] = answer(fleets[order[n]], left, shot)
-            misses += told[n] == 0
-        left[shot] = False
-        at = low
-        for value in range(rules.MAX_SHIPS + 2):
-            begin = at
-            for n in range(low, high):
-                if told[n] == value:
-                    spare[at] = order[n]
-                    at += 1
-            # If only one fleet is left, there are no more misses.
-            if at - begin > 1:
-                depth += 1
-                start[depth], end[depth] = begin, at
-                free[depth] = left
-        for n in range(low, high):
-            order[n] = spare[n]
-        shot = -1
-    return float(misses / number)
+    if len(fleets) == 1:
+        return int(fleets[0, shot] == 0)
+    told = np.zeros(len(fleets), dtype=np.int64)
+    for n in range(len(fleets)):
+        told[n] = answer(fleets[n], untried, shot)
+    left = untried.copy()
+    left[shot] = False
+    misses = int((told == 0).sum())
+    for value, number in enumerate(np.bincount(told)):
+        # If only one fleet is left, there are no more misses.
+        if number > 1:
+            fits = fleets[told == value]
+            counts = np.zeros(len(left), dtype=np.int64)
+            for n in range(len(fits)):
+                for cell in range(len(left)):
+                    counts[cell] += fits[n, cell] != 0 and left[cell]
+            best = counts.argmax()
+            if counts[best] > 0:
+                misses += misses_of(fits, left, best)
+    return misses
 
 
 UNTRIED, MISS, AFLOAT, SUNK = 0, 1, 2, 3
@@ -123,7 +99,7 @@ SEQUENCE = 7
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownBoard:
     """The shooter's knowledge of the board."""
 
     cells: Cells
@@ -147,11 +123,11 @@ class Shooter(Player):
         super().__init__(str(spec))
         self.game = only(spec, game, Battleship)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         return Choice(self.shoot(self.known(seen), random.Random(seed)))
 
     @abstractmethod
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         """Choose an untried cell."""
 
     @cached_property
@@ -159,8 +135,8 @@ class Shooter(Player):
         """int64[placements, area]: 1 where the placement covers the cell; placements are sorted by ship."""
         placements = placements_of(self.game.size, self.game.lengths, self.game.touch)
         covers = np.zeros((len(placements.first), self.game.size**2), dtype=np.int64)
-        for place, (first, step) in enumerate(zip(placements.first, placements.step, strict=True)):
-            covers[place, first : first + self.lengths[place] * step : step] = 1
+        for row, first, step, ship in zip(covers, placements.first, placements.step, self.ships, strict=True):
+            row[first : first + self.game.lengths[ship] * step : step] = 1
         return covers
 
     @cached_property
@@ -169,12 +145,7 @@ class Shooter(Player):
         starts = placements_of(self.game.size, self.game.lengths, self.game.touch).starts
         return np.repeat(np.arange(len(self.game.lengths)), np.diff(starts))
 
-    @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """int64[placements]: the number of cells of each placement."""
-        return np.array(self.game.lengths)[self.ships]
-
-    def known(self, seen: Seen) -> Known:
+    def known(self, seen: Observation) -> KnownBoard:
         """The knowledge of all cells. SUNK: a hit that certainly belongs to a ship announced as sunk."""
         view, area = seen.state, self.game.size**2
         side = seen.mover if view[rules.SIDES] == 2 else 0
@@ -189,7 +160,7 @@ class Shooter(Player):
             of_ship = self.covers[self.ships == ship]
             fits.append(of_ship[(of_ship[:, cell] == 1) & (of_ship @ ~hit_by_then == 0)])
         cells[_certain(fits, area)] = SUNK
-        return Known(cells, [k for k in range(len(self.game.lengths)) if k not in sunk], self.game.size)
+        return KnownBoard(cells, [k for k in range(len(self.game.lengths)) if k not in sunk], self.game.size)
 
 
 def _certain(fits: list[npt.NDArray[np.int64]], area: int) -> npt.NDArray[np.bool_]:
@@ -215,7 +186,7 @@ class Hunt(Shooter):
     every = 1
     """Distance along a line between the cells that are shot at while no ship is found."""
 
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         hits = np.flatnonzero(known.cells == AFLOAT)
         near = [n for cell in hits for n in known.neighbours(int(cell)) if known.cells[n] == UNTRIED]
         if near:
@@ -233,11 +204,11 @@ class Parity(Hunt):
 class Density(Shooter):
     """Shoots at the cell with the largest weighted number of placements of ships afloat; hits add weight."""
 
-    def shoot(self, known: Known, draw: random.Random) -> int:
+    def shoot(self, known: KnownBoard, draw: random.Random) -> int:
         blocked = (known.cells == MISS) | (known.cells == SUNK)
         fits = np.isin(self.ships, known.afloat) & (self.covers @ blocked == 0)
         hits = self.covers @ (known.cells == AFLOAT)
-        weights = fits * np.where(hits < self.lengths, HIT_WEIGHT**hits, 0.0)
+        weights = fits * np.where(hits < self.covers.sum(axis=1), HIT_WEIGHT**hits, 0.0)
         counts = np.where(known.cells == UNTRIED, weights @ self.covers, -1.0)
         return int(draw.choice(np.flatnonzero(counts == counts.max())))
 
@@ -256,7 +227,7 @@ class Posterior(Player):
         self.samples = options.whole("samples", 1000, 1, 1_000_000)
         self.width = options.whole("width", 1, 1, 100)
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         side = seen.mover if self.game.num_sides == 2 else 0
         stream = new_stream(seed, SEQUENCE)
         fleets, counts = sampled(self.game, seen.state, side, stream, self.samples)
@@ -266,7 +237,7 @@ class Posterior(Player):
         if len(best) > 1 and counts[move] < self.samples:
             area = self.game.size**2
             untried = seen.state[rules.CELLS + side * area : rules.CELLS + (side + 1) * area] == 0
-            move = int(best[int(np.argmin([mean_misses(fleets, untried, int(cell)) for cell in best]))])
+            move = int(best[int(np.argmin([misses_of(fleets, untried, int(cell)) for cell in best]))])
         share = counts[move] / self.samples
         return Choice(
             move, simulations=self.samples, thought=f"a ship in {100 * share:.0f} % of the fleets drawn"

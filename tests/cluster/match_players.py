@@ -8,23 +8,23 @@ import time
 from pathlib import Path
 
 from games.game import Game
-from search.players import Choice, Player, Seen, player_of
+from search.players import Choice, Observation, Player, player_of
 
 
 class First(Player):
     """The first legal move, and thinks that all is well."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         return Choice(seen.legal[0], value=0.25, simulations=10, nodes=3, thought="the first one")
 
 
 class Illegal(Player):
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         return Choice(65_000)
 
 
 class Raises(Player):
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         raise ZeroDivisionError("on purpose")
 
 
@@ -34,9 +34,9 @@ class Peeks(Player):
     def __init__(self, spec: str, omniscient: bool = False) -> None:
         super().__init__(spec)
         self.omniscient = omniscient
-        self.seen: list[tuple[Seen, int]] = []
+        self.seen: list[tuple[Observation, int]] = []
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         self.seen.append((seen, seed))
         return Choice(seen.legal[seed % len(seen.legal)])
 
@@ -44,7 +44,7 @@ class Peeks(Player):
 class Slow(Player):
     """A few milliseconds for each move."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         time.sleep(0.003)
         return Choice(seen.legal[seed % len(seen.legal)])
 
@@ -52,7 +52,7 @@ class Slow(Player):
 class Mortal(Player):
     """Takes its process down, once for each of the files in the folder that its spec names."""
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         for file in Path(self.spec.removeprefix("mortal ")).iterdir():
             try:
                 file.unlink()

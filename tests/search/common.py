@@ -27,7 +27,7 @@ from search.kernel.lazy_snapshot import Base, base_of, begin_tree, unfold
 from search.kernel.params import NO_CUT, SearchParams
 from search.kernel.uct import best_child
 from search.kernel.workspace import VALUE
-from search.players import Choice, Seen, player_of
+from search.players import Choice, Observation, player_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -149,13 +149,13 @@ def agreed(
     return naive.root
 
 
-def seen_in(game: Game, state: State, past: tuple[int, ...] | None = None) -> Seen:
+def seen_in(game: Game, state: State, past: tuple[int, ...] | None = None) -> Observation:
     """What the player to move is shown."""
     mover = int(game.calls.current_player(state))
-    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)), past)
+    return Observation(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)), past)
 
 
-def seen_at(spec: str, begin: str = "") -> Seen:
+def seen_at(spec: str, begin: str = "") -> Observation:
     """What the player to move is shown after so many moves, or in a position (with a /)."""
     game = games.load(spec)
     state = game.parse_position(begin) if "/" in begin else game.initial_state()

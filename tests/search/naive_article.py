@@ -14,14 +14,14 @@ LOWEST = -(2**31)
 
 
 @dataclass
-class Node:
+class ArticleNode:
     """``player`` moved last; ``board`` has 0, 1 or 2 in each cell."""
 
     board: list[int]
     player: int
-    parent: Node | None = None
+    parent: ArticleNode | None = None
     move: int = -1
-    children: list[Node] = field(default_factory=list)
+    children: list[ArticleNode] = field(default_factory=list)
     visits: int = 0
     score: float = 0.0
 
@@ -41,20 +41,20 @@ def status(board: list[int]) -> int:
 
 def find_move(board: list[int], player: int, simulations: int, by_visits: bool, stream: Stream) -> int:
     draw = source_of(below)
-    root = Node(board, 3 - player)
+    root = ArticleNode(board, 3 - player)
     for _ in range(simulations):
         node = root
         while node.children:
-            node = max(node.children, key=Node.uct)
+            node = max(node.children, key=ArticleNode.uct)
         if status(node.board) == IN_PROGRESS:
             mover = 3 - node.player
             for cell in range(9):
                 if not node.board[cell]:
                     after = [*node.board[:cell], mover, *node.board[cell + 1 :]]
-                    node.children.append(Node(after, mover, node, cell))
+                    node.children.append(ArticleNode(after, mover, node, cell))
             node = node.children[draw(stream, len(node.children))]
         result = _playout(node, 3 - player, stream)
-        at: Node | None = node
+        at: ArticleNode | None = node
         while at is not None:
             at.visits += 1
             if at.player == result and at.score != LOWEST:
@@ -63,7 +63,7 @@ def find_move(board: list[int], player: int, simulations: int, by_visits: bool, 
     return max(root.children, key=lambda child: child.visits if by_visits else child.score).move
 
 
-def _playout(node: Node, opponent: int, stream: Stream) -> int:
+def _playout(node: ArticleNode, opponent: int, stream: Stream) -> int:
     board, player = list(node.board), node.player
     result = status(board)
     if result == opponent:

@@ -21,13 +21,13 @@ DRAW = source_of(below)
 
 
 @dataclass
-class Node:
+class AgentNode:
     """``action``: a move, or ~stone; ``piece``: 1 if it is the agent's, -1 if it is the other player's."""
 
     action: int = -1
     piece: int = 1
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
+    parent: AgentNode | None = None
+    children: list[AgentNode] = field(default_factory=list)
     visits: int = 0
     victories: int = 0
     power: float = 0.0
@@ -41,11 +41,11 @@ class Agent:
     integer: bool
     unvisited_first: bool
     stream: Stream
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[AgentNode] = field(default_factory=list)
     """All nodes in the order in which they were made."""
 
     def find_move(self, root: State) -> int:
-        self.nodes.append(top := Node())
+        self.nodes.append(top := AgentNode())
         only = self.actions(root, -1)
         if len(only) == 1 and only[0] >= 0:
             return only[0]
@@ -60,7 +60,7 @@ class Agent:
             node = self.select_strongest(node.children)
         return node.action
 
-    def simulate(self, state: State, node: Node | None, agent: int) -> None:
+    def simulate(self, state: State, node: AgentNode | None, agent: int) -> None:
         stone = -1
         assert node is not None
         while not state[OVER] and node.visits:
@@ -78,11 +78,11 @@ class Agent:
             node.victories += int(state[RESULT]) == (1, -1)[agent]
             node = node.parent
 
-    def expand(self, node: Node, state: State, stone: int, piece: int) -> None:
-        node.children = [Node(action, piece, node) for action in self.actions(state, stone)]
+    def expand(self, node: AgentNode, state: State, stone: int, piece: int) -> None:
+        node.children = [AgentNode(action, piece, node) for action in self.actions(state, stone)]
         self.nodes += node.children
 
-    def calculate_power(self, node: Node, c: float) -> None:
+    def calculate_power(self, node: AgentNode, c: float) -> None:
         node.power = 0
         for child in node.children:
             self.calculate_power(child, c)
@@ -90,8 +90,8 @@ class Agent:
             ratio = node.victories // node.visits if self.integer else node.victories / node.visits
             node.power = ratio + node.piece * c * math.sqrt(math.log(node.parent.visits) / node.visits)
 
-    def select_strongest(self, children: list[Node]) -> Node:
-        strongest: list[Node] = []
+    def select_strongest(self, children: list[AgentNode]) -> AgentNode:
+        strongest: list[AgentNode] = []
         best = children[0].power
         for child in children:
             if child.power > best if child.piece == 1 else child.power < best:

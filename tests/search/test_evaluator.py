@@ -18,7 +18,7 @@ from search.job import LeafJob
 from search.kernel.evaluation import evaluate_job, priors_of
 from search.kernel.params import params_of
 from search.players import player_of
-from search.players.player import Seen
+from search.players.player import Observation
 from search.prepare import check_search, open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
@@ -317,7 +317,7 @@ def test_a_player_searches_with_an_evaluator() -> None:
     game = games.load("tictactoe")
     state = game.initial_state()
     player = player_of(f"uct:evaluator={HASHED}:shift=3,simulations=40,batch=4", game)
-    seen = Seen(game, state, 0, tuple(game.legal_moves(state)))
+    seen = Observation(game, state, 0, tuple(game.legal_moves(state)))
     choice = player.choose(seen, 5)
     assert choice == player.choose(seen, 5)
     assert choice.simulations == 40

@@ -12,7 +12,7 @@ import pytest
 import games
 from cluster.matches.game import MatchContext, play_game
 from games import InvalidInput
-from search.players import Seen, player_of
+from search.players import Observation, player_of
 from tests.games.common import random_game
 from tests.search.common import chosen, seen_in
 from tests.search.test_players import SAME_RULES
@@ -22,7 +22,7 @@ installed = pytest.mark.skipif(
 )
 
 
-def after(spec: str, plies: int) -> Seen:
+def after(spec: str, plies: int) -> Observation:
     """What the player to move is shown after random plies."""
     history = list(random_game(games.load(spec), 0, plies + 1))
     return seen_in(games.load(spec), history[-1][0], tuple(move for _, _, move in history[:-1]))

@@ -17,7 +17,7 @@ from games.game import FIRST, Game, State
 from games.rng import new_stream
 from games.tictactoe import TicTacToe
 from search.kernel.logarithms import TABLE
-from search.players import Seen, player_of
+from search.players import Observation, player_of
 from search.players.morris_agent import ACTION, VICTORIES, VISITS, printed_search
 from tests.games.common import JIT, random_game, start
 from tests.search.common import chosen, seen_in
@@ -106,7 +106,7 @@ def shots_of(game: Game, spec: str, seed: int) -> int:
         if not state[rules.PENDING]:
             shots += 1
             if len(legal) > 1:
-                move = player.choose(Seen(game, state, FIRST, tuple(legal)), 1000 * seed + shots).move
+                move = player.choose(Observation(game, state, FIRST, tuple(legal)), 1000 * seed + shots).move
         assert move in legal
         game.calls.play(state, move)
     return shots
@@ -134,7 +134,7 @@ def test_both_are_the_printed_recursions(depth: int) -> None:
         side = int(state[rules.SHOOTER])
         theirs, tried = _afloat(state, side)
         mine, others = _afloat(state, 1 - side)
-        seen = Seen(game, state, side, tuple(game.legal_moves(state)))
+        seen = Observation(game, state, side, tuple(game.legal_moves(state)))
         for name, naive in (("minimax", minimax), ("alphabeta", alpha_beta)):
             choice = player_of(f"omniscient-{name}:depth={depth}", game).choose(seen, 1)
             score, cell, calls = naive(mine, theirs, tried, others, depth, True, 16)
@@ -147,7 +147,7 @@ def test_they_are_told_apart_from_honest_players() -> None:
     for name in ("sampling", "minimax", "alphabeta"):
         player = player_of(f"omniscient-{name}", game)
         assert player.omniscient
-        seen = Seen(game, game.initial_state(), FIRST, tuple(range(100)))
+        seen = Observation(game, game.initial_state(), FIRST, tuple(range(100)))
         with pytest.raises(InvalidInput, match="dealt"):
             player.choose(seen, 1)
 

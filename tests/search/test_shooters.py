@@ -11,7 +11,7 @@ import games
 from games.battleship import rules
 from games.game import FIRST
 from games.rng import new_stream
-from search.players import Seen, player_of
+from search.players import Observation, player_of
 from search.players.shooters import AFLOAT, MISS, SUNK, UNTRIED, Shooter
 from tests.games.common import JIT, start
 from tests.search.common import seen_in
@@ -41,7 +41,7 @@ def _known(moves: str, spec: str = "battleship:task=solo,announce_sunk=yes,size=
     assert isinstance(shooter, Shooter)
     state = game.initial_state()
     game.play_text(state, moves.split())
-    return shooter.known(Seen(game, game.observation(state, FIRST), FIRST, ())).cells.tolist()
+    return shooter.known(Observation(game, game.observation(state, FIRST), FIRST, ())).cells.tolist()
 
 
 def test_cells_of_a_sunk_ship_are_known_if_there_is_one_way_to_have_sunk_it() -> None:

@@ -29,9 +29,9 @@ from importlib import resources
 from typing import Any
 
 from cluster.lab.sources.estimate import PERCENT, Estimate
-from cluster.lab.sources.report import Part, Picture, Words, command, ours_text
+from cluster.lab.sources.report import Part, Picture, command, ours_text
 from cluster.lab.sources.table import load, names
-from cluster.lab.sources.units import Store
+from cluster.lab.sources.units import UnitStore
 from cluster.lab.sources.verdict import Laboratory, Verdict
 from games.errors import InvalidInput, counted
 
@@ -113,7 +113,9 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
     return found
 
 
-def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
+def parts(
+    store: UnitStore, scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]
+) -> Iterator[Part]:
     """The page, from results that are in the store. ``pictures``: by the name of a table."""
     data = read()
     needed = {name for claim in data["claims"] for name in tables_of(claim)}
@@ -122,29 +124,29 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
     judged = [(claim, figures_of(claim, results)) for claim in data["claims"]]
     verdicts = [verdict_of(*each) for each in judged]
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())
-    yield Words("Claims of the sources", "#")
-    yield Words(f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}")
-    yield Words(f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`.")
+    yield "# Claims of the sources"
+    yield f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}"
+    yield f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`."
     shown: set[str] = set()
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):
-        yield Words(f"{number}. {claim['title']}: {verdict}", "##")
+        yield f"## {number}. {claim['title']}: {verdict}"
         because = claim.get("because", {}).get(verdict, "")
-        yield Words(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
+        yield f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip()
         rules = [(*rule.split(), SAID[truth]) for rule, truth in truths_of(claim, figures).items()]
         between = [rule for rule in rules if rule[0] not in figures or rule[2] in figures]
         for name, (label, estimate) in figures.items():
             value = ours_text(estimate) if estimate else "-"
             named = f"{name}: " if any(name in rule for rule in between) else ""
             needs = [f"{by}{end}: {said}" for of, by, end, said in rules if of == name and end not in figures]
-            yield Words(f"{named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}", "-")
+            yield f"- {named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}"
         if between:
-            yield Words(f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}.")
+            yield f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}."
         if "open" in claim:
-            yield Words(f"Not measured: {claim['open']}.")
+            yield f"Not measured: {claim['open']}."
         for table in tables_of(claim):
             yield from () if table in shown else pictures.get(table, ())
             shown.add(table)
-    yield Words("Where recorded figures come from", "##")
+    yield "## Where recorded figures come from"
     for name, record in data["records"].items():
-        yield Words(f"{name}: {record['command']} ({record['where']})", "-")
-    yield Words(data["references"])
+        yield f"- {name}: {record['command']} ({record['where']})"
+    yield data["references"]

@@ -21,7 +21,7 @@ from games.contract.findings import deal
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from search.minimax.lookahead import lookahead_of
-from search.players import Choice, Player, Seen, player_of
+from search.players import Choice, Observation, Player, player_of
 
 Arguments = Mapping[str, Any]
 Found = Mapping[str, float]
@@ -163,7 +163,7 @@ class _Watched(Player):
         self.omniscient = player.omniscient
         self._player, self._watched = player, watched
 
-    def choose(self, seen: Seen, seed: int) -> Choice:
+    def choose(self, seen: Observation, seed: int) -> Choice:
         started = time.thread_time()
         choice = self._player.choose(seen, seed)
         spent_s = time.thread_time() - started

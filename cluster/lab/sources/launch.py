@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.lab.sources import claims, report
 from cluster.lab.sources.table import SCALES, load, names
-from cluster.lab.sources.units import Store, UnitWorker
+from cluster.lab.sources.units import ExperimentWorker, UnitStore
 from cluster.lab.sources.verdict import Laboratory, Study, judge
 from cluster.launch import Launch, Output, launch
 from cluster.report.table import Table, left, right, text
@@ -46,7 +46,7 @@ def chosen(words: Sequence[str]) -> tuple[str, ...]:
 
 def print_list(out: Path, seed: int, output: Output) -> None:
     """Print all tables with the numbers of done units and the CPU time of the others, as a table or JSON."""
-    laboratories = {scale: Laboratory(map(load, names()), scale, seed, Store(out)) for scale in LISTED}
+    laboratories = {scale: Laboratory(map(load, names()), scale, seed, UnitStore(out)) for scale in LISTED}
     found: list[dict[str, Any]] = []
     shown = Table([*left("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
     for table in map(load, names()):
@@ -87,7 +87,7 @@ def run_experiments(
     for path in reports:
         report.check(path)
     with launch(output) as started:
-        store = started.stack.enter_context(Store(out))
+        store = started.stack.enter_context(UnitStore(out))
         laboratory = Laboratory(map(load, tables), scale, seed, store)
         jobset = Jobset(laboratory)
         if laboratory.units:
@@ -152,5 +152,5 @@ def _run_tables(jobset: Jobset[Laboratory], started: Launch, place: Placement, o
     take_whole(jobset)
     if not laboratory.finished:
         progress = started.units_progress(in_short)
-        started.run_units(place, jobset, UnitWorker, progress, UNIT_TIMEOUT_S, (take_whole,))
+        started.run_units(place, jobset, ExperimentWorker, progress, UNIT_TIMEOUT_S, (take_whole,))
     return studies

@@ -11,7 +11,7 @@ from itertools import chain
 
 from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import Estimate
-from cluster.lab.sources.table import OUTCOMES, Row
+from cluster.lab.sources.table import OUTCOMES, PublishedRow
 from cluster.lab.sources.units import Done, Need
 from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord
@@ -42,7 +42,7 @@ class Measured:
     """How often each number was observed, by name of the series; empty for most measures."""
 
 
-def measure(row: Row, need: Need, done: Mapping[int, Done]) -> Measured:
+def measure(row: PublishedRow, need: Need, done: Mapping[int, Done]) -> Measured:
     """Measure one row, whose units are all done."""
     units = [done[number][0] for number in range(need.units)]
     if need.match is not None:
@@ -56,7 +56,7 @@ def names() -> list[str]:
     return [*OF_MATCHES, *counts.COUNTS, *counts.SAMPLES]
 
 
-def _of_match(row: Row, context: MatchContext, records: Sequence[GameRecord]) -> Measured:
+def _of_match(row: PublishedRow, context: MatchContext, records: Sequence[GameRecord]) -> Measured:
     """The unit of results is a pair (by the sum of both results), a game, or a game of A on one side."""
     unit = row.details.get("unit", "pairs") if row.measure == RESULTS else "games"
     standing = Standing(dict(enumerate(records)), "margins" if unit == "pairs" else "wins")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from html import escape
-from itertools import compress, cycle, pairwise
+from itertools import cycle
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -16,57 +13,53 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
-from cluster.lab.sources.report import THEME, Picture
-from cluster.lab.sources.table import Row
+from cluster.lab.sources.report import Picture
+from cluster.lab.sources.table import PublishedRow
 from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
+from cluster.report import plot_frame
 
-INK, DIM, RULE, PAPER, SHADE, BAD, *COLOURS = THEME
-OURS, SOURCE, THIRD, FOURTH, _ = COLOURS
+DIM, RULE, PAPER, SHADE, BAD = "#65695f", "#d9dbd3", "#fdfdfb", "#f7e4de", "#a3341f"
+OURS, SOURCE, THIRD, FOURTH, _ = COLOURS = "#1b6e9c", "#b0581a", "#3f8f55", "#9a5fb3", "#a08a10"
 SIDES = {"source": {"color": SOURCE, "marker": "D", "mfc": "none"}, "ours": {"color": OURS, "marker": "o"}}
 SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^vP", strict=True)]
 """How source and ours are drawn, and the series of a picture without figures of a source."""
 DASHES = ("-", "--", ":", "-.")
 MARK = {"markersize": 4.5, "linewidth": 1.4, "elinewidth": 1.4}
-WIDTH, LEFT, RIGHT = 8.2, 0.385, 0.735
-"""Width of a picture in inches; the ends of a panel of rows as shares of it."""
-MARGIN, INDENT, COLUMNS, END = -1.066, -1.033, (1.175, 1.395, 1.42), 1.725
-"""Left and right ends of texts, as multiples of the width of a panel of rows."""
-LINE, SPACE, AXIS, TOP, PANEL = 0.19, 0.09, 0.62, 0.64, 2.8
-"""Heights in inches: of a line, the space above a heading, an axis, title and legend, a panel of curves."""
+WIDTH, LINE, AXIS, FRAME, PANEL = 8.2, 0.2, 0.7, 0.9, 3.4
+"""Inches: width of a picture; heights of a line, an axis, title and legend, and a panel of curves."""
+COLUMNS = (1.15, 1.32, 1.35)
+"""Where the figures and the outcome of a row are written, as multiples of the width of a panel of rows."""
+HEADINGS = ("figure fraction", "data")
+"""What the place of a heading is measured in: across the picture, and down the rows."""
 NAME, HEADING, TITLE = 40, 92, 84
-"""Letters in a line: of a row's name, of the heading of a table, and of a title."""
+"""Letters in a line: of a row's name, of the heading of a table, and of the titles of panels side by side."""
 BIN, BESIDE = 10, 0.006
 """Width of a bar of a histogram; distance of points with equal places, as a share of the picture's width."""
 STYLE: dict[Any, Any] = {
-    **dict.fromkeys(("font.size", "axes.titlesize", "legend.fontsize"), 9.5),
-    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
-    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), DIM),
-    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    "font.size": 9.5,
+    "font.sans-serif": ["DejaVu Sans"],
+    "figure.facecolor": PAPER,
+    "axes.facecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "banyan",
 }
-STYLE |= {"svg.fonttype": "none", "svg.hashsalt": "banyan", "axes.axisbelow": True, "figure.facecolor": PAPER}
-STYLE |= {"axes.facecolor": "none", "grid.color": RULE, "grid.linewidth": 0.6}
-UNUSED = (
-    r"(?s)<!--.*?-->|<metadata>.*?</metadata>|<(?=\?|!D).*?>| id=\"(?![mp][0-9a-f]{10}\")[^\"]*\"",
-    r" ?font(?:-family|-size: 9.5px|: 9.5px)[^;\"]*;?|text-anchor: start;|; stroke-linejoin: miter",
-    r"(?<=\.\d)\d+(?=[^<]*>)| transform=\"rotate\(-0 [^\"]*\"",
-)
-"""What is left out of an SVG: comments, ids, fonts, what is the default, digits."""
+"""Letters stay letters in an SVG: that is small, and can be searched."""
 
 
-class Line(NamedTuple):
-    """A figure of a row: of source and ours the figure and the distances to the ends of its interval."""
+class PlottedFigure(NamedTuple):
+    """A figure of a row: by side, source or ours, the value with the ends of its interval."""
 
     name: str
-    row: Row
+    row: PublishedRow
     series: str
     outcome: str
     unit: str
-    marks: dict[str, tuple[float, ...]]
+    sides: dict[str, plot_frame.Figure]
 
 
-Groups = Sequence[tuple[TableResult, list[Line]]]
-Rows = tuple[str, str, list[tuple[str, list[Line]]]]
-"""A panel of rows: label and scale of its axis, and its lines by heading."""
+Groups = Sequence[tuple[TableResult, list[PlottedFigure]]]
+Rows = tuple[str, str, list[tuple[str, list[PlottedFigure]]]]
+"""A panel of rows: label and scale of its axis, and its figures by heading."""
 
 
 def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
@@ -77,15 +70,15 @@ def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
     found: dict[str, list[Picture]] = {}
     with mpl.rc_context(STYLE):
         for study in studies:
-            groups = [(result, list(_lines(result))) for result in study.results]
-            joined: dict[str, list[tuple[TableResult, list[Line]]]] = {}
-            for result, lines in groups:
+            groups = [(result, list(_plotted(result))) for result in study.results]
+            joined: dict[str, list[tuple[TableResult, list[PlottedFigure]]]] = {}
+            for result, figures in groups:
                 measured = result.verdicts[0].measured
                 if measured and measured.histogram:
                     found[result.table.name] = [_histogram(result, measured.histogram)]
-                elif lines and result.table.axis:
+                elif figures and result.table.axis:
                     first = result.table.axis.get("beside", result.table.name)
-                    joined.setdefault(first, []).append((result, lines))
+                    joined.setdefault(first, []).append((result, figures))
             for own in joined.values():
                 table = own[0][0].table
                 found[table.name] = [_curves(own) if "x" in table.axis else _ratios(own)]
@@ -95,8 +88,8 @@ def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
     return found
 
 
-def _lines(result: TableResult) -> Iterator[Line]:
-    """A line for each figure of each row; one for the score, where wins and losses are compared.
+def _plotted(result: TableResult) -> Iterator[PlottedFigure]:
+    """The figures of each row; only the score, where wins and losses are compared.
 
     Rows of ours only in tables of ours.
     """
@@ -112,18 +105,14 @@ def _lines(result: TableResult) -> Iterator[Line]:
         drawn = result.table.axis.get("figure")
         names = [name for name in figures or ours if name in ours and name == (drawn or name)]
         for name in names:
-            marks = {"ours": _mark(ours[name].value, ours[name].low, ours[name].high)}
+            sides = {"ours": (ours[name].value, ours[name].low, ours[name].high)}
             if source := figures.get(name):
-                marks["source"] = _mark(float(source.value), *source.interval(ours[name]))
+                sides["source"] = (float(source.value), *source.interval(ours[name]))
             several = f"{row.name}: {name}" if name == names[0] else f"... {name}"
             text = _wrapped(several if names[1:] else row.name, NAME)
             tested = name in ("score", *(each.name for each in verdict.tested))
             outcome = verdict.outcome if tested else ""
-            yield Line(text, row, row.series, outcome, ours[name].unit, marks)
-
-
-def _mark(value: float, low: float, high: float) -> tuple[float, ...]:
-    return value, *(max(0.0, end) if math.isfinite(end) else 0.0 for end in (value - low, high - value))
+            yield PlottedFigure(text, row, row.series, outcome, ours[name].unit, sides)
 
 
 def _wrapped(text: str, letters: int, lines: int | None = None) -> str:
@@ -135,16 +124,16 @@ def _heading(result: TableResult, letters: int = HEADING, lines: int | None = No
 
 
 def _panels(groups: Groups) -> Iterator[Rows]:
-    """Label, scale and lines of a source's panels: percentages, then others relative to the source's."""
+    """Label, scale and figures of a source's panels: percentages, then others relative to the source's."""
     for percent in (True, False):
         panel = []
-        for result, lines in groups:
-            own = [each for each in lines if "source" in each.marks and not each.row.not_comparable]
+        for result, figures in groups:
+            own = [each for each in figures if "source" in each.sides and not each.row.not_comparable]
             if own := [each for each in own if each.unit.startswith(PERCENT) == percent]:
                 panel.append((_heading(result), own))
         if panel and percent:
             yield "score (wins and half the draws) or share, %", "percent", panel
-        elif panel and all(line.marks["source"][0] > 0 for _, lines in panel for line in lines):
+        elif panel and all(each.sides["source"][0] > 0 for _, figures in panel for each in figures):
             yield "as a multiple of the source's figure", "ratio", panel
         elif panel:
             yield "the figure itself", "symlog", panel
@@ -154,64 +143,62 @@ def _ratios(groups: Groups) -> Picture:
     """Figures relative to those of the first row of their table."""
     table = groups[0][0].table
     label = f"{table.axis['figure']}, as a multiple of the table's first"
-    rows = [(_heading(result), lines) for result, lines in groups]
+    rows = [(_heading(result), figures) for result, figures in groups]
     return _rows(table.name, table.axis.get("title", table.title), [(label, "log", rows)])
 
 
 def _rows(name: str, title: str, panels: Sequence[Rows]) -> Picture:
     """Rows below the titles of their tables: source above ours; figures and outcome at the right."""
-    depths = []
-    for *_, groups in panels:
-        spaces = [
-            _depth(heading) + SPACE + sum(_depth(each.name) for each in lines) for heading, lines in groups
-        ]
-        depths.append(sum(spaces))
-    height = TOP + sum(depths) + AXIS * len(panels)
-    figure, top = Figure((WIDTH, height)), height - TOP
-    for (label, scale, groups), depth in zip(panels, depths, strict=True):
-        panel = figure.add_axes((LEFT, (top - depth) / height, RIGHT - LEFT, depth / height))
-        panel.set(ylim=(depth, 0), yticks=())
+    depths = [
+        sum(_lines(heading) + 0.5 + sum(_lines(each.name) for each in figures) for heading, figures in groups)
+        for *_, groups in panels
+    ]
+    figure = plot_frame.new_figure(WIDTH, FRAME + LINE * sum(depths) + AXIS * len(panels))
+    figure.get_layout_engine().set(w_pad=0.1)
+    axes = figure.subplots(len(panels), squeeze=False, height_ratios=depths)[:, 0]
+    for panel, depth, (label, scale, groups) in zip(axes, depths, panels, strict=True):
+        names, y = {}, 0.0
+        for heading, figures in groups:
+            y += _lines(heading) + 0.5
+            text = panel.annotate(heading, (0.012, y), xycoords=HEADINGS, va="bottom", weight="bold")
+            text.set_in_layout(False)
+            for each in figures:
+                middle = y + _lines(each.name) / 2
+                names[middle] = each.name
+                _row(panel, middle, each, scale, figures[0])
+                y += _lines(each.name)
+        plot_frame.dress(panel, label)
+        _scale(panel.xaxis, scale)
+        panel.set(ylim=(depth, 0), yticks=[*names], yticklabels=names.values())
+        panel.tick_params("y", length=0)
+        panel.grid(visible=False, axis="y")
         panel.spines["left"].set_visible(False)
-        y, top = 0.0, top - depth - AXIS
-        for heading, lines in groups:
-            y += _depth(heading) + SPACE
-            across = panel.get_yaxis_transform()
-            panel.text(MARGIN, y, heading, transform=across, va="bottom", weight="bold")
-            for line in lines:
-                _row(panel, y, line, scale, lines[0])
-                y += _depth(line.name)
-        _axis(panel.xaxis, label, scale)
-        for artist in (*panel.lines, *panel.patches):
-            artist.set_clip_on(False)
-    return _svg(figure, name, title)
+    return _picture(figure, name, title)
 
 
-def _depth(text: str) -> float:
-    return LINE * (text.count("\n") + 1) + 0.03
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
 
 
-def _row(panel: Any, y: float, line: Line, scale: str, first: Line) -> None:
-    """Draw a row whose upper end is at ``y``; ``first``: the first one below its heading."""
-    middle, bottom, bad = y + _depth(line.name) / 2, y + _depth(line.name), line.outcome == DIFFERS
+def _row(panel: Any, y: float, row: PlottedFigure, scale: str, first: PlottedFigure) -> None:
+    """Draw a row with its middle at ``y``; ``first``: the first one below its heading."""
+    bad, half = row.outcome == DIFFERS, _lines(row.name) / 2
     write = partial(panel.text, transform=panel.get_yaxis_transform(), va="center")
     if bad:
-        panel.axhspan(y, bottom, MARGIN, END, color=SHADE)
-    write(INDENT, middle, line.name)
-    write(COLUMNS[2], middle, line.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
-    for side, right, shift in zip(SIDES, COLUMNS, (-0.035, 0.035), strict=False):
-        base = {"log": first.marks[side], "ratio": line.marks["source"]}.get(scale, (1.0,))[0]
-        value, below, above = (number / base for number in line.marks[side])
+        panel.axhspan(y - half, y + half, color=SHADE)
+    write(COLUMNS[2], y, row.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
+    for side, right, shift in zip(SIDES, COLUMNS, (-0.18, 0.18), strict=False):
+        base = {"log": first.sides[side], "ratio": row.sides["source"]}.get(scale, (1.0,))[0]
+        value, low, high = (number / base for number in row.sides[side])
         look = {"label": f"{side}, 95 % interval", "ls": "none", **SIDES[side], **MARK}
-        panel.errorbar(value, middle + shift, xerr=[[below], [above]], **look)
-        shown = value if scale == "log" else line.marks[side][0]
+        panel.errorbar(value, y + shift, xerr=plot_frame.lengths([(value, low, high)]), **look)
+        shown = value if scale == "log" else row.sides[side][0]
         text = f"{shown:.2g}" if 0 < shown < 0.01 else figure_text(shown)
-        write(right, middle, text, color=SIDES[side]["color"], ha="right")
+        write(right, y, text, color=SIDES[side]["color"], ha="right")
 
 
-def _axis(axis: Any, label: str, scale: str) -> None:
-    """Label and scale an axis: percent, linear, log, symlog, or ratio (log)."""
-    axis.set_label_text(label)
-    axis.grid()
+def _scale(axis: Any, scale: str) -> None:
+    """Scale an axis: percent, linear, log, symlog, or ratio (log)."""
     if scale == "percent":
         axis.axes.set(**{f"{axis.axis_name}lim": (-3, 103)})
         axis.set_ticks(range(0, 101, 25))
@@ -231,92 +218,78 @@ def _curves(groups: Groups) -> Picture:
 
     Many series of one table are drawn in panels by the first words of their names, up to a comma.
     """
-    table, many = groups[0][0].table, {line.row.series for line in groups[0][1]}
-    shown = [(_heading(result, TITLE // len(groups), 4), lines) for result, lines in groups]
+    table, many = groups[0][0].table, {each.series for each in groups[0][1]}
+    shown = [(_heading(result, TITLE // len(groups), 4), figures) for result, figures in groups]
     if len(groups) == 1 and len(many) > len(SERIES):
-        parted = [(*line.series.partition(", ")[::2], line) for line in groups[0][1]]
+        parted = [(*each.series.partition(", ")[::2], each) for each in groups[0][1]]
         shown = [
-            (each, [line._replace(series=rest) for first, rest, line in parted if first == each])
-            for each in dict.fromkeys(first for first, *_ in parted)
+            (panel, [each._replace(series=rest) for first, rest, each in parted if first == panel])
+            for panel in dict.fromkeys(first for first, *_ in parted)
         ]
-    every = [line for _, lines in shown for line in lines]
-    series = sorted(dict.fromkeys(line.series for line in every), key=bool)
-    sides = [side for side in SIDES if any(side in line.marks for line in every)]
-    curves = [
-        (f"{side}, {name}" if sides[1:] and name else name or side, side, name)
-        for name in series
-        for side in sides
-    ]
-    log, heads = table.axis.get("log", ""), max(head.count("\n") + 1 for head, _ in shown)
-    figure, panels = _figure(len(shown), LINE * ((len(curves) - 1) // 2 + heads * (len(shown) > 1)))
-    for panel, (head, lines) in zip(panels, shown, strict=True):
-        panel.set_title(head if len(shown) > 1 else "", loc="left", weight="bold")
-        places = sorted({line.row.x or 0.0 for line in lines})
+    every = [each for _, figures in shown for each in figures]
+    series = sorted(dict.fromkeys(each.series for each in every), key=bool)
+    sides = [side for side in SIDES if any(side in each.sides for each in every)]
+    log = table.axis.get("log", "")
+    figure = plot_frame.new_figure(WIDTH, FRAME + PANEL)
+    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+    for panel, (head, figures) in zip(panels, shown, strict=True):
+        panel.set_title(head if len(shown) > 1 else "", loc="left", weight="bold", size=9.5)
+        places = sorted(set(map(_x, figures)))
         first, last = places[0], places[-1]
-        there = [each for each in curves if any(each[2] == line.series for line in lines)]
-        for number, (label, side, name) in enumerate(there):
-            shift = BESIDE * len(shown) * (number - (len(there) - 1) / 2)
-            factor, step = ((last / first) ** shift, 0.0) if "x" in log else (1.0, (last - first) * shift)
-            own = [line for line in lines if line.series == name and side in line.marks]
-            if points := sorted(((line.row.x or 0.0) * factor + step, *line.marks[side]) for line in own):
-                x, values, *ends = zip(*points, strict=True)
-                place = series.index(name)
-                look: dict[str, Any] = {**(SIDES[side] if sides[1:] else SERIES[place % len(SERIES)]), **MARK}
-                look |= {"ls": DASHES[place % len(DASHES)], "capsize": 2, "label": label}
-                panel.errorbar(x, values, ends, **look)
-        _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
+        width = last / first if "x" in log else last - first
+        there = [name for name in series if any(name == each.series for each in figures)]
+        curves = [(side, name) for name in there for side in sides]
+        for number, (side, name) in enumerate(curves):
+            place = series.index(name)
+            look: dict[str, Any] = SIDES[side] if sides[1:] else SERIES[place % len(SERIES)]
+            label = ", ".join(filter(None, [side if sides[1:] or not name else "", name]))
+            shift = BESIDE * len(shown) * (number - (len(curves) - 1) / 2)
+            own = sorted((each for each in figures if each.series == name and side in each.sides), key=_x)
+            plot_frame.points(
+                panel,
+                [x * width**shift if "x" in log else x + width * shift for x in map(_x, own)],
+                [each.sides[side] for each in own],
+                label=label,
+                ls=DASHES[place % len(DASHES)],
+                capsize=2,
+                **look,
+                **MARK,
+            )
+        plot_frame.dress(panel, table.axis["x"])
+        _scale(panel.xaxis, "log" if "x" in log else "linear")
         if "x" in log or len(places) < 4:
-            apart = [b / a > (last / first) ** (0.05 * len(shown) ** 1.5) for a, b in pairwise(places)]
-            panel.set_xticks([*compress(places, [*apart, True])])
+            panel.set_xticks(places)
             panel.set_xticks([], minor=True)
         percent = "percent" if every[0].unit.startswith(PERCENT) else "linear"
-        _axis(panel.yaxis, "", "log" if "y" in log else percent)
+        _scale(panel.yaxis, "log" if "y" in log else percent)
     panels[0].set_ylabel(table.axis.get("y", "score, %"))
-    return _svg(figure, table.name, table.axis.get("title", table.title))
+    return _picture(figure, table.name, table.axis.get("title", table.title))
 
 
-def _figure(number: int, space: float = 0.0) -> tuple[Figure, Any]:
-    """A figure with panels side by side, below a title, a legend and some space."""
-    height = TOP + space + PANEL + AXIS
-    figure = Figure((WIDTH, height))
-    figure.subplots_adjust(0.085, AXIS / height, 0.985, (PANEL + AXIS) / height, wspace=0.08)
-    return figure, figure.subplots(1, number, sharey=True, squeeze=False)[0]
+def _x(figure: PlottedFigure) -> float:
+    """The place on the axis across."""
+    return figure.row.x or 0.0
 
 
 def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) -> Picture:
     """How often each number was observed, by series, with the compared figures as lines."""
-    figure, (panel,) = _figure(1)
+    figure = plot_frame.new_figure(WIDTH, FRAME + PANEL)
+    panel = figure.subplots()
     for (series, counts), colour in zip(histogram.items(), cycle((RULE, THIRD, FOURTH)), strict=False):
         weights = [100 * count / sum(counts.values()) for count in counts.values()]
         look = {"color": colour, "histtype": "stepfilled" if colour == RULE else "step", "label": series}
         panel.hist([*counts], range(0, max(counts) + 2 * BIN, BIN), weights=weights, **look)
-    (_, right), (_, top) = panel.get_xlim(), panel.get_ylim()
-    y = top
-    for each in result.verdicts[0].comparisons:
+    for each, dash in zip(result.verdicts[0].comparisons, cycle(DASHES), strict=False):
         for side, value in (("source", float(each.source.value)), ("ours", each.ours.value)):
-            colour, y = SIDES[side]["color"], y - 0.08 * top
-            panel.axvline(value, color=colour, linewidth=1)
-            end = "right" if value > right / 2 else "left"
-            panel.text(value, y, f" {side}: {each.name} {figure_text(value)} ", color=colour, ha=end)
-    _axis(panel.xaxis, result.table.axis.get("x", "number"), "linear")
-    _axis(panel.yaxis, f"share, % in each {BIN}", "linear")
-    return _svg(figure, result.table.name, result.table.title)
+            label = f"{side}: {each.name} {figure_text(value)}"
+            panel.axvline(value, color=SIDES[side]["color"], ls=dash, linewidth=1.4, label=label)
+    plot_frame.dress(panel, result.table.axis.get("x", "number"), f"share, % in each {BIN}")
+    return _picture(figure, result.table.name, result.table.title, "lines: the figures that are compared")
 
 
-def _svg(figure: Figure, name: str, title: str) -> Picture:
-    """The picture of a figure, with title and legend, and without what is not needed in an SVG."""
-    height = figure.get_figheight()
-    figure.text(0.012, 1 - 0.08 / height, _wrapped(title, TITLE, 1), size=11, weight="bold", va="top")
-    shown: dict[str, Any] = {}
-    for panel in figure.axes:
-        shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
-    place = (0, 1 - 0.28 / height)
-    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": place, "ncols": 2}
-    figure.legend(shown.values(), shown.keys(), **look)
+def _picture(figure: Figure, name: str, title: str, details: str = "with intervals of 95 %") -> Picture:
+    """The picture of a figure, with title, details and legend."""
+    plot_frame.complete(figure, title, details, "", columns=3)
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
-    svg = re.sub(r"\s*\n\s*", " ", re.sub("|".join(UNUSED), "", file.getvalue())).strip()
-    svg = svg if "<g " in svg else re.sub(" ?</?g/?>", "", svg)
-    style = f'style="font: 9.5px system-ui, sans-serif" role="img"> <title>{escape(title)}</title>'
-    svg = svg.replace(">", f" {style}", 1).replace("> <", ">\n<") + "\n"
-    return Picture(name.replace("/", "-"), svg)
+    figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
+    return Picture(name.replace("/", "-"), file.getvalue())

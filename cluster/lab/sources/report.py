@@ -6,7 +6,6 @@ The forms are Markdown, one self-contained HTML file, and text on a terminal.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from markdown_it import MarkdownIt
 
 from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
 from cluster.lab.sources.table import OUTCOMES
@@ -44,12 +45,6 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
-THEME = {"#22251f": "ink", "#65695f": "dim", "#d9dbd3": "rule", "#fdfdfb": "paper", "#f7e4de": "differs"}
-THEME |= {"#a3341f": "no", "#1b6e9c": "ours", "#b0581a": "source", "#3f8f55": "third", "#9a5fb3": "fourth"}
-THEME |= {"#a08a10": "fifth"}
-"""Colours of pictures, and the variables that replace them in HTML, whose theme is light or dark."""
-PAGE = "cluster/lab/sources/RESULTS.md"
-"""Path of the report in the repository."""
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
     f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
@@ -67,21 +62,15 @@ WIDEST = 5.0
 FEWEST = 2
 """Number of observations up to which an interval is not shown."""
 TONES: Mapping[str, Tone] = {AGREES: "good", DIFFERS: "bad"}
-TAGS = {"#": "h1", "##": "h2", "###": "h3", "-": "li", "": "p"}
-"""HTML elements by what Markdown has at the beginning of a line."""
 MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
 
 
 @dataclass(frozen=True)
-class Words:
-    """A heading, an item of a list, or a paragraph; what is between backquotes is code."""
+class Details:
+    """Markdown that only the HTML page has."""
 
     text: str
-    mark: str = ""
-    """How Markdown begins it, one of TAGS."""
-    more: str = ""
-    """What only the HTML page says besides."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +82,8 @@ class Picture:
     svg: str
 
 
-Part = Words | Picture | Table
+Part = str | Details | Picture | Table
+"""A string is a heading, a paragraph or an item of a list in Markdown."""
 
 
 def check(path: Path) -> None:
@@ -126,21 +116,20 @@ def to_markdown(parts: Iterable[Part]) -> str:
     lines: list[str] = []
     for part in parts:
         match part:
-            case Words(text, mark):
-                lines.append(f"{mark} {text}" if mark else text)
+            case str():
+                lines += [part, ""]
             case Picture(stem):
-                lines.append(f"![{stem}]({PICTURES}/{quote(stem)}.svg)")
+                lines += [f"![{stem}]({PICTURES}/{quote(stem)}.svg)", ""]
             case Table():
-                lines += markdown(part)
-        lines.append("")
+                lines += [*markdown(part), ""]
     return "\n".join(lines)
 
 
 def to_html(parts: Sequence[Part]) -> str:
     """The text of an HTML page, which needs no other file."""
     style = (resources.files("cluster.lab.sources") / "report.css").read_text(encoding="utf-8")
-    body = "\n".join(map(_element, parts)).replace("</ul>\n<ul>", "\n")
-    title = next(part.text for part in parts if isinstance(part, Words))
+    body = "\n".join(map(_element, parts)).replace("</ul>\n<ul>\n", "")
+    title = next(part for part in parts if isinstance(part, str)).removeprefix("# ")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -157,24 +146,18 @@ def show(parts: Iterable[Part], console: Console) -> None:
         match part:
             case Table():
                 console.print(part)
-            case Words(text, mark):
-                console.print(Text(text, style="bold" if "#" in mark else ""), soft_wrap=True)
+            case str():
+                console.print(Text(part.lstrip("#- "), "bold" if part[0] == "#" else ""), soft_wrap=True)
 
 
 def _element(part: Part) -> str:
     match part:
         case Picture(svg=svg):
-            themed = re.sub("|".join(THEME), lambda found: f"var(--{THEME[found[0]]})", svg)
-            return f'<figure class="wide">{themed}</figure>'
+            return f'<figure class="wide">{svg[svg.index("<svg") :]}</figure>'
         case Table():
             return html(part)
-        case Words(text, mark, more):
-            pieces = enumerate(escape(text).split("`"))
-            words = "".join(f"<code>{piece}</code>" if n % 2 else piece for n, piece in pieces)
-            element = f"<{TAGS[mark]}>{words}</{TAGS[mark]}>"
-            if mark == "-":
-                return f"<ul>{element}</ul>"
-            return element + _element(Words(more)) if more else element
+        case str(text) | Details(text):
+            return str(MarkdownIt().render(text)).strip()
 
 
 def parts(
@@ -188,12 +171,12 @@ def parts(
     ]
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
-    yield Words(TITLE, "#")
+    yield f"# {TITLE}"
     for study in studies:
         title = study.results[0].table.source.partition(",")[0]
-        yield Words(f"{study.name} ({title}): {study.sentence}", "-")
-    yield Words(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
-    yield Words(HOW)
+        yield f"- {study.name} ({title}): {study.sentence}"
+    yield f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all."
+    yield HOW
     for study in studies:
         heading, _, *others = of_study(study, pictures)  # The sentence stands above.
         yield from (heading, *others)
@@ -206,8 +189,8 @@ def command(tables: str, scale: str, seed: int) -> str:
 
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
-    yield Words(f"{study.name} {study.results[0].table.source}", "##")
-    yield Words(study.sentence)
+    yield f"## {study.name} {study.results[0].table.source}"
+    yield study.sentence
     said = []
     if study.missing:
         said.append(f"Not in this report: {counted(study.missing, 'table')} of the source.")
@@ -215,14 +198,15 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
         said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
     if said:
-        yield Words(" ".join(said))
+        yield " ".join(said)
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
-        yield Words(f"{table.name} {table.title}", "###")
+        yield f"### {table.name} {table.title}"
         if table.note:
-            note, _, more = table.note.partition("\n")
-            yield Words(note, more=more)
+            note, _, details = table.note.partition("\n")
+            yield note
+            yield Details(details)
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
@@ -231,10 +215,10 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         for ours in (False, True):
             if rows := result.rows(ours):
                 if ours and len(rows) < len(result.verdicts):
-                    yield Words("Of ours:")
+                    yield "Of ours:"
                 yield _rows(rows, table.relative, letters)
         for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
-            yield Words(sentence, "-")
+            yield f"- {sentence}"
 
 
 def _reasons(each: Verdict) -> list[str]:

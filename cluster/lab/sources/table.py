@@ -64,7 +64,7 @@ rows these are drawn."""
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """One row of a table, at one scale."""
 
     name: str
@@ -94,7 +94,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A table of a source."""
 
     name: str
@@ -102,7 +102,7 @@ class Table:
     source: str
     title: str
     note: str
-    rows_at: Mapping[str, tuple[Row, ...]]
+    rows_at: Mapping[str, tuple[PublishedRow, ...]]
     """Rows by scale."""
     axis: Mapping[str, str]
     """What a picture of the rows shows, see _AXIS; empty if there is none of them."""
@@ -120,7 +120,7 @@ def names() -> list[str]:
 
 
 @cache
-def load(name: str) -> Table:
+def load(name: str) -> PublishedTable:
     """Load the table of a name that is one of `names`. Raises InvalidInput (table) for an invalid file."""
     text = (_folder() / f"{name.replace('/', '-', 1)}.toml").read_text(encoding="utf-8")
     return read(name, text, sources()[name.partition("/")[0]])
@@ -132,7 +132,7 @@ def sources() -> dict[str, str]:
     return {name: str(text) for name, text in found.items()}
 
 
-def read(name: str, text: str, source: str) -> Table:
+def read(name: str, text: str, source: str) -> PublishedTable:
     """A table from its text; raises InvalidInput."""
     try:
         data = tomllib.loads(text, parse_float=Decimal)
@@ -141,7 +141,7 @@ def read(name: str, text: str, source: str) -> Table:
     unknown = sorted(data.keys() - set(_TABLE)) + sorted(data.get("axis", {}).keys() - set(_AXIS))
     if unknown or not data.get("rows") or "title" not in data:
         raise InvalidInput("table", name, f"a title and rows, and of {', '.join((*_TABLE, *_AXIS))} only")
-    return Table(
+    return PublishedTable(
         name=name,
         source=source,
         title=data["title"],
@@ -153,7 +153,7 @@ def read(name: str, text: str, source: str) -> Table:
     )
 
 
-def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
+def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> PublishedRow:
     defaults = data.get("defaults", {})
     ours = bool(own.get("ours", defaults.get("ours")))
     of_source = ("as_printed", "deviates", "cause") if ours else ()
@@ -168,7 +168,7 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         values["games"] = min(SMOKE_GAMES, values.get("games", SMOKE_GAMES))
         values |= scales.get("smoke", {}) | row.get("smoke", {})
     cpu_s = values.pop("cpu_s", row.get("cpu_s"))
-    own_keys = {*Row.__annotations__, "n", *SCALES}
+    own_keys = {*PublishedRow.__annotations__, "n", *SCALES}
     details = {key: value for key, value in row.items() if key not in own_keys} | values
     try:
         details = {key: _filled(value, values) for key, value in details.items()}
@@ -181,7 +181,7 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
     label = data.get("axis", {}).get("x")
     place = re.search(rf"\b{re.escape(label)} (?:= )?([0-9.]+),? ?(.*)", row["name"]) if label else None
     x = row.get("x", place and place[1])
-    return Row(
+    return PublishedRow(
         name=row["name"],
         measure=row["measure"],
         figures=figures,

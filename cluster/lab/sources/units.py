@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from cluster.lab.sources.counts import COUNTS, SAMPLES
-from cluster.lab.sources.table import Row
+from cluster.lab.sources.table import PublishedRow
 from cluster.matches.game import MatchContext, MatchWorker
 from cluster.matches.launch import MatchRequest, open_match
 from cluster.matches.match import GAMES, MatchFolder
 from cluster.matches.record import read_records
-from cluster.runtime import jobset
-from cluster.runtime.jobset import Unit
+from cluster.runtime.jobset import Unit, UnitWorker
 from cluster.system import kept_folder
 
 DEFAULT_OUT = Path("out/experiments")
@@ -65,7 +64,7 @@ def missing(need: Need, done: Mapping[int, Done]) -> list[int]:
     return [number for number in range(need.units) if number not in done]
 
 
-def need_of(row: Row, seed: int) -> Need:
+def need_of(row: PublishedRow, seed: int) -> Need:
     """The need of a row. Raises InvalidInput, for example if its game or a player cannot be created."""
     details = dict(row.details)
     num_games = details.pop("games", 1)
@@ -78,7 +77,7 @@ def need_of(row: Row, seed: int) -> Need:
     return Need(context.game.partition(":")[0], context, "", num_games)
 
 
-class UnitWorker(jobset.UnitWorker):
+class ExperimentWorker(UnitWorker):
     """Runs units of any need in one process; players are created with their first game."""
 
     def __init__(self) -> None:
@@ -96,7 +95,7 @@ class UnitWorker(jobset.UnitWorker):
         return found, time.thread_time() - began_s
 
 
-class Store(ExitStack):
+class UnitStore(ExitStack):
     """A folder of stored units; must be entered as a context manager before units are added."""
 
     def __init__(self, path: Path) -> None:

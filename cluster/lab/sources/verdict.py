@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
-from cluster.lab.sources.table import OUTCOMES, Row, Table, names
-from cluster.lab.sources.units import Need, Store, missing, need_of
+from cluster.lab.sources.table import OUTCOMES, PublishedRow, PublishedTable, names
+from cluster.lab.sources.units import Need, UnitStore, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
-from cluster.system.terminal import duration
+from cluster.system.terminal import duration, span
 from games.errors import InvalidInput, counted
 
 AGREES, DIFFERS, NOT_EXCLUDED, OPEN = "agrees", "differs", "not excluded", "open"
@@ -54,7 +54,7 @@ class Comparison:
 class Verdict:
     """A row with its measured figures, or the reason why there are none."""
 
-    row: Row
+    row: PublishedRow
     measured: Measured | None = None
     failure: str = ""
     """Why the row was not run; empty if it was."""
@@ -147,7 +147,7 @@ class Verdict:
 class TableResult:
     """A table with the verdicts of its rows."""
 
-    table: Table
+    table: PublishedTable
     scale: str
     verdicts: tuple[Verdict, ...]
 
@@ -195,35 +195,44 @@ class Study:
     def sentence(self) -> str:
         """Whether the source holds, and how many of its rows do what."""
         number = Counter(each.outcome for each in self.rows)
+        others = [each for each in (NOT_COMPARABLE, NOT_RUN) if number[each]]
+        more = [counted(number[each], f"more is {each}", f"more are {each}") for each in others]
+        return "; ".join([self._finding(number), *more]) + "."
+
+    def _finding(self, number: Counter[str]) -> str:
+        """What the compared rows say; ``number``: of all rows, by outcome."""
         total = sum(number[each] for each in (AGREES, DIFFERS, NOT_EXCLUDED, OPEN))
         rows, whole = counted(total, "row"), not self.missing and not number[NOT_RUN]
         here = "" if whole else " in this report"
-        caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
-        cause = f"{caused or 'none'} with a cause"
         if not total:
-            said = f"nothing of it{here} can be compared" if self.rows else f"all its rows{here} are ours"
-        elif number[AGREES] == total and whole:
-            at = [result.table.holds for result in self.results if result.table.holds]
-            said = " ".join(["holds", *at[:1]]) + f": {rows}, all of which agree"
-        elif number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total and whole:
-            cause = ", whose cause is stated" if caused == number[DIFFERS] else f" ({cause})"
-            said = f"holds but for {number[DIFFERS]} of {rows}{cause}"
-        else:
-            does = {AGREES: _verb(number[AGREES], "agrees", "agree"), OPEN: f"{_verb(number[OPEN])} open"}
-            does[DIFFERS] = f"{_verb(number[DIFFERS], 'differs', 'differ')} ({cause})"
-            clauses = [f"{number[each]} {does[each]}" for each in (AGREES, DIFFERS, OPEN) if number[each]]
-            said = ", ".join(clauses).replace(" ", f" of {rows}{here} ", 1)
-            if left := number[NOT_EXCLUDED]:
-                others = f"{said}; the other{f' {left}' * (left > 1)}" if clauses else f"{rows}{here}"
-                few = [
-                    each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED
-                ]
-                own = " to ".join(map(str, dict.fromkeys((min(few), max(few)))))
-                said = f"{others} cannot be decided by its own {own} games a row: "
-                said += f"{_verb(left, 'it is', 'they are')} not excluded"
-        for each in (NOT_COMPARABLE, NOT_RUN):
-            said += f"; {number[each]} more {_verb(number[each])} {each}" if number[each] else ""
-        return f"{said}."
+            return f"nothing of it{here} can be compared" if self.rows else f"all its rows{here} are ours"
+        if whole and number[AGREES] == total:
+            holds = next((f" {each.table.holds}" for each in self.results if each.table.holds), "")
+            return f"holds{holds}: {rows}, all of which agree"
+        caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
+        cause = f"({caused or 'none'} with a cause)"
+        if whole and number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
+            why = ", whose cause is stated" if caused == number[DIFFERS] else f" {cause}"
+            return f"holds but for {number[DIFFERS]} of {rows}{why}"
+        verbs = {
+            AGREES: ("agrees", "agree"),
+            DIFFERS: (f"differs {cause}", f"differ {cause}"),
+            OPEN: ("is open", "are open"),
+        }
+        clauses: list[str] = []
+        for outcome, (one, more) in verbs.items():
+            if number[outcome]:
+                of = "" if clauses else f"of {rows}{here} "
+                clauses.append(counted(number[outcome], of + one, of + more))
+        undecided = [each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED]
+        if not undecided:
+            return ", ".join(clauses)
+        they = "it is" if len(undecided) == 1 else "they are"
+        because = f"cannot be decided by its own {span(undecided, 'game')} a row: {they} not excluded"
+        if not clauses:
+            return f"{rows}{here} {because}"
+        other = "the other" if len(undecided) == 1 else f"the other {len(undecided)}"
+        return f"{', '.join(clauses)}; {other} {because}"
 
 
 def judge(results: Sequence[TableResult]) -> list[Study]:
@@ -236,10 +245,6 @@ def judge(results: Sequence[TableResult]) -> list[Study]:
         for (each, _), corrected in zip(tested, holm([p for _, p in tested]), strict=True):
             each.corrected = corrected
     return studies
-
-
-def _verb(number: int, one: str = "is", more: str = "are") -> str:
-    return one if number == 1 else more
 
 
 def figure_text(value: float) -> str:
@@ -299,7 +304,7 @@ class Laboratory(Units):
     done = 0
     """Number of finished units of this run."""
 
-    def __init__(self, tables: Iterable[Table], scale: str, seed: int, store: Store) -> None:
+    def __init__(self, tables: Iterable[PublishedTable], scale: str, seed: int, store: UnitStore) -> None:
         """Raises InvalidInput (measure). If a row's game or player cannot be created, only that row fails."""
         self.scale = scale
         self.tables = list(tables)
@@ -325,7 +330,7 @@ class Laboratory(Units):
         self.units = len(self.missing())
         """Number of units of this run."""
 
-    def _needed(self, row: Row, seed: int, places: dict[str, int]) -> tuple[int, Need] | str:
+    def _needed(self, row: PublishedRow, seed: int, places: dict[str, int]) -> tuple[int, Need] | str:
         if row.measure not in measures():
             raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
         try:
@@ -352,7 +357,7 @@ class Laboratory(Units):
         ]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Store the result of a unit."""
+        """UnitStore the result of a unit."""
         self.done += 1
         self.kept[context][result.index] = result.found
         self.spent_s += result.found[1]

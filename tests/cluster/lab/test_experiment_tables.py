@@ -15,7 +15,7 @@ from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.report import to_markdown
 from cluster.lab.sources.table import load, names
-from cluster.lab.sources.units import Store
+from cluster.lab.sources.units import UnitStore
 from cluster.lab.sources.verdict import Verdict
 from games.errors import InvalidInput
 
@@ -105,7 +105,7 @@ def test_a_verdict_is_computed_from_intervals(rules: list[str], verdict: str) ->
 
 
 def test_the_page_of_claims_says_what_was_not_run(tmp_path: Path) -> None:
-    text = to_markdown(claims.parts(Store(tmp_path), "smoke", 3, {}))
+    text = to_markdown(claims.parts(UnitStore(tmp_path), "smoke", 3, {}))
     assert "`banyan experiment claims --scale smoke --seed 3`" in text
     assert "(cores): 88 (79.2-96.8); needs >50: yes" in text
     assert "Needs many > few: yes." in text
