@@ -16,8 +16,8 @@ players are in search/players/shooters.py.
 
 from __future__ import annotations
 
-import math
 import random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from games.battleship import Battleship, rules
 from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.jit import Int
+from games.jit import njit
 from games.spec import Options, Spec
 from search.players.player import Choice, Observation, Player, only
 
@@ -83,23 +83,19 @@ class OmniscientMinimax(Omniscient):
     """The thesis' minimax player."""
 
     def choose(self, seen: Observation, seed: int) -> Choice:
-        move, score, calls = self._printed(*_sides(seen))
+        move, score, calls = self._printed(*_sides(seen), self.depth)
         thought = f"depth {self.depth}, {calls:,} calls, score {score:g}"
         return Choice(int(move), nodes=int(calls), thought=thought)
 
-    def _printed(
-        self, theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells
-    ) -> tuple[int, float, int]:
-        return printed_minimax(theirs, mine, tried, their_tried, self.depth, self.depth)
+    def _printed(self, *position: Any) -> tuple[int, float, int]:
+        return printed_minimax(*position)
 
 
 class OmniscientAlphaBeta(OmniscientMinimax):
     """The thesis' alpha-beta player."""
 
-    def _printed(
-        self, theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells
-    ) -> tuple[int, float, int]:
-        return printed_alpha_beta(theirs, mine, tried, their_tried, self.depth)
+    def _printed(self, *position: Any) -> tuple[int, float, int]:
+        return printed_alpha_beta(*position)
 
 
 def _sides(seen: Observation) -> tuple[Cells, Cells, Cells, Cells]:
@@ -122,54 +118,86 @@ def _shot_at(state: State, side: int, area: int) -> tuple[Cells, Cells]:
     return (cells >= 16) & ~tried, tried
 
 
-# Of the recursions below Numba would compile another version for a call with a constant argument, and could
-# not load that from its cache.
+@njit
+def _printed_hit(theirs: Cells, mine: Cells, ply: int, cell: int) -> float:
+    """1.0 if a shot at ``cell`` counts as a hit at ``ply`` in the thesis' program, else 0.0."""
+    return 1.0 if (theirs[cell] if ply & 1 == 0 else mine[cell]) else 0.0
 
 
 @cached_njit
 def printed_minimax(
-    theirs: Cells, mine: Cells, tried: Cells, others_tried: Cells, left: Int, depth: Int
+    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
-    """(shot, its score, number of calls) with ``left`` of ``depth`` plies to go; the first of equal cells.
+    """(shot, its score, number of calls); ties are broken by the first cell.
 
-    ``tried``, which is modified and restored: the cells tried by the player to move. A player without an
-    untried cell scores 0; the thesis' program fails in that case.
+    A player without an untried cell scores 0; the thesis' program fails in that case.
     """
-    shot, best, calls, ply = -1, 0.0, 1, depth - left
-    if left == 0:
-        return shot, best, calls
-    for cell in range(len(tried)):
-        if tried[cell]:
+    area = len(theirs)
+    free = np.empty((2, area), dtype=np.bool_)
+    free[0], free[1] = ~tried, ~their_tried
+    place = np.zeros(depth + 1, dtype=np.int64)
+    best = np.full(depth + 1, -np.inf)
+    best[1::2] = np.inf
+    shot, calls, ply = -1, 1, 0
+    while True:
+        mover = ply & 1
+        while place[ply] < area and not free[mover, place[ply]]:
+            place[ply] += 1
+        if place[ply] < area and ply < depth:
+            free[mover, place[ply]] = False
+            ply += 1
+            calls += 1
+            place[ply] = 0
+            best[ply] = np.inf if ply & 1 else -np.inf
             continue
-        tried[cell] = True
-        _, value, further = printed_minimax(theirs, mine, others_tried, tried, left - 1, depth)
-        tried[cell] = False
-        calls += further
+        value = best[ply] if ply < depth and abs(best[ply]) < np.inf else 0.0
+        if ply == 0:
+            return shot, value, calls
+        ply -= 1
+        mover, cell = ply & 1, place[ply]
+        free[mover, cell] = True
+        place[ply] += 1
         hit = theirs[cell] if ply & 2 == 0 else mine[cell]
-        if ply & 1 == 0:
-            score, better = hit - value, hit - value > best
-        else:
-            score, better = value - hit, value - hit < best
-        if shot < 0 or better:
-            shot, best = cell, score
-    return shot, best, calls
+        if mover == 0 and hit - value > best[ply]:
+            best[ply] = hit - value
+            if ply == 0:
+                shot = cell
+        elif mover == 1 and value - hit < best[ply]:
+            best[ply] = value - hit
 
 
 @cached_njit
 def printed_alpha_beta(
-    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: Int
+    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
-    """(shot, its score, number of calls); the first of equal cells."""
-    shot, best, calls = -1, -math.inf, 1
-    if depth == 0:
-        return shot, 0.0, 0
-    for cell in range(len(tried)):
-        hit = 1.0 if theirs[cell] else 0.0
-        if tried[cell] or hit < best:
-            continue
-        _, value, further = printed_alpha_beta(mine, theirs, their_tried, tried, depth - 1)
-        calls += further
-        score = hit - max(value, 0.0)
-        if score > best:
-            shot, best = cell, score
-    return shot, best, calls
+    """(shot, its score, number of calls); ties are broken by the first cell."""
+    area = len(theirs)
+    place = np.zeros(depth, dtype=np.int64)
+    best = np.full(depth, -np.inf)
+    shot, calls, ply = -1, 1, 0
+    while True:
+        cell = place[ply]
+        if cell == area:
+            if ply == 0:
+                return shot, best[0], calls
+            # Return to the caller: subtract the best score of the other side, if it is positive.
+            value = max(best[ply], 0.0)
+            ply -= 1
+            cell = place[ply]
+            place[ply] += 1
+            score = _printed_hit(theirs, mine, ply, cell) - value
+        else:
+            if tried[cell] if ply & 1 == 0 else their_tried[cell]:
+                place[ply] += 1
+                continue
+            score = _printed_hit(theirs, mine, ply, cell)
+            if score >= best[ply] and ply + 1 < depth:
+                ply += 1
+                calls += 1
+                place[ply], best[ply] = 0, -np.inf
+                continue
+            place[ply] += 1
+        if score > best[ply]:
+            best[ply] = score
+            if ply == 0:
+                shot = cell

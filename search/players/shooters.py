@@ -63,31 +63,55 @@ def answer(fleet: npt.NDArray[np.int8], untried: npt.NDArray[np.bool_], cell: In
 
 
 @cached_njit
-def misses_of(fleets: Fleets, untried: npt.NDArray[np.bool_], shot: Int) -> int:
-    """The number of further misses, over all fleets, of a shooter who shoots at ``shot`` and then greedily.
+def mean_misses(fleets: Fleets, untried: npt.NDArray[np.bool_], first: int) -> float:
+    """The mean number of further misses of a shooter who shoots at ``first`` and then greedily.
 
-    The shooter knows that all ``fleets`` are equally likely and is told which ships are sunk.
+    The shooter knows that all ``fleets`` are equally likely and is told which ships are sunk. Computed depth
+    first over the answers; the fleets that fit are a range of one array that is partitioned in place.
     """
-    if len(fleets) == 1:
-        return int(fleets[0, shot] == 0)
-    told = np.zeros(len(fleets), dtype=np.int64)
-    for n in range(len(fleets)):
-        told[n] = answer(fleets[n], untried, shot)
-    left = untried.copy()
-    left[shot] = False
-    misses = int((told == 0).sum())
-    for value, number in enumerate(np.bincount(told)):
-        # If only one fleet is left, there are no more misses.
-        if number > 1:
-            fits = fleets[told == value]
-            counts = np.zeros(len(left), dtype=np.int64)
-            for n in range(len(fits)):
-                for cell in range(len(left)):
-                    counts[cell] += fits[n, cell] != 0 and left[cell]
-            best = counts.argmax()
-            if counts[best] > 0:
-                misses += misses_of(fits, left, best)
-    return misses
+    number, area = fleets.shape
+    order, spare = np.arange(number), np.zeros(number, dtype=np.int64)
+    told = np.zeros(number, dtype=np.int64)
+    depth = 0
+    start, end = np.zeros(area * 8, dtype=np.int64), np.zeros(area * 8, dtype=np.int64)
+    free = np.zeros((area * 8, area), dtype=np.bool_)
+    end[0], free[0] = number, untried
+    misses = 0
+    shot: Int = first
+    while depth >= 0:
+        low, high = start[depth], end[depth]
+        left = free[depth].copy()
+        depth -= 1
+        if shot < 0:
+            counts = np.zeros(area, dtype=np.int64)
+            for n in range(low, high):
+                fleet = fleets[order[n]]
+                for cell in range(area):
+                    counts[cell] += fleet[cell] != 0 and left[cell]
+            shot = counts.argmax()
+            if counts[shot] == 0:
+                shot = -1
+                continue
+        for n in range(low, high):
+            told[n] = answer(fleets[order[n]], left, shot)
+            misses += told[n] == 0
+        left[shot] = False
+        at = low
+        for value in range(rules.MAX_SHIPS + 2):
+            begin = at
+            for n in range(low, high):
+                if told[n] == value:
+                    spare[at] = order[n]
+                    at += 1
+            # If only one fleet is left, there are no more misses.
+            if at - begin > 1:
+                depth += 1
+                start[depth], end[depth] = begin, at
+                free[depth] = left
+        for n in range(low, high):
+            order[n] = spare[n]
+        shot = -1
+    return float(misses / number)
 
 
 UNTRIED, MISS, AFLOAT, SUNK = 0, 1, 2, 3
@@ -135,8 +159,8 @@ class Shooter(Player):
         """int64[placements, area]: 1 where the placement covers the cell; placements are sorted by ship."""
         placements = placements_of(self.game.size, self.game.lengths, self.game.touch)
         covers = np.zeros((len(placements.first), self.game.size**2), dtype=np.int64)
-        for row, first, step, ship in zip(covers, placements.first, placements.step, self.ships, strict=True):
-            row[first : first + self.game.lengths[ship] * step : step] = 1
+        for place, (first, step) in enumerate(zip(placements.first, placements.step, strict=True)):
+            covers[place, first : first + self.lengths[place] * step : step] = 1
         return covers
 
     @cached_property
@@ -144,6 +168,11 @@ class Shooter(Player):
         """int64[placements]: the ship of each placement."""
         starts = placements_of(self.game.size, self.game.lengths, self.game.touch).starts
         return np.repeat(np.arange(len(self.game.lengths)), np.diff(starts))
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """int64[placements]: the number of cells of each placement."""
+        return np.array(self.game.lengths)[self.ships]
 
     def known(self, seen: Observation) -> KnownBoard:
         """The knowledge of all cells. SUNK: a hit that certainly belongs to a ship announced as sunk."""
@@ -208,7 +237,7 @@ class Density(Shooter):
         blocked = (known.cells == MISS) | (known.cells == SUNK)
         fits = np.isin(self.ships, known.afloat) & (self.covers @ blocked == 0)
         hits = self.covers @ (known.cells == AFLOAT)
-        weights = fits * np.where(hits < self.covers.sum(axis=1), HIT_WEIGHT**hits, 0.0)
+        weights = fits * np.where(hits < self.lengths, HIT_WEIGHT**hits, 0.0)
         counts = np.where(known.cells == UNTRIED, weights @ self.covers, -1.0)
         return int(draw.choice(np.flatnonzero(counts == counts.max())))
 
@@ -237,7 +266,7 @@ class Posterior(Player):
         if len(best) > 1 and counts[move] < self.samples:
             area = self.game.size**2
             untried = seen.state[rules.CELLS + side * area : rules.CELLS + (side + 1) * area] == 0
-            move = int(best[int(np.argmin([misses_of(fleets, untried, int(cell)) for cell in best]))])
+            move = int(best[int(np.argmin([mean_misses(fleets, untried, int(cell)) for cell in best]))])
         share = counts[move] / self.samples
         return Choice(
             move, simulations=self.samples, thought=f"a ship in {100 * share:.0f} % of the fleets drawn"
