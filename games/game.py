@@ -17,7 +17,7 @@ from games.board import Board, Cell, format_cell, named_grid
 from games.compile.specialise import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
-from games.rules import CHANCE, FIRST, SECOND, Evaluator, Moves, Rules, State
+from games.rules import CHANCE, FIRST, SECOND, Moves, Rules, State, StaticEvaluator
 from games.spec import Accepted, Spec, options_of
 
 __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
@@ -32,7 +32,7 @@ CHANCE_NAME = "chance"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MoveValue:
     """The result of a move under best play."""
 
     move: int
@@ -70,10 +70,10 @@ class Judge(ABC):
         """
         return None
 
-    def outcomes(self, state: State) -> list[Outcome]:
+    def outcomes(self, state: State) -> list[MoveValue]:
         """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
         after = self.game.successors(state)
-        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
+        return [MoveValue(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
 
 class Game(ABC):
@@ -153,9 +153,9 @@ class Game(ABC):
         return f"{name}:{options}" if options else name
 
     @property
-    def evaluators(self) -> Mapping[str, Evaluator]:
+    def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """The game's static evaluations by name; ``rules.evaluate`` is the first, if it is defined."""
-        return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
+        return {} if self.rules.evaluate is None else {"default": StaticEvaluator(self.rules.evaluate)}
 
     @property
     def calls(self) -> Rules:

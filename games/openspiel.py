@@ -170,9 +170,9 @@ class OpenSpielGame(PythonGame):
         if kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             self.rules = self.rules._replace(determinize=self._resample)
 
-    def new_position(self) -> _Position:
+    def new_position(self) -> _SpielPosition:
         """The start position."""
-        made = _WidePosition if self._wide else _Position
+        made = _WideSpielPosition if self._wide else _SpielPosition
         return made(self._loaded.new_initial_state(), self._largest)
 
     def observation(self, state: State, observer: int) -> State:
@@ -233,7 +233,7 @@ class OpenSpielGame(PythonGame):
         return board_of(str(position.state.information_state_string(owner)))
 
 
-class _Position:
+class _SpielPosition:
     """A pyspiel.State as a position object."""
 
     def __init__(self, state: Any, largest: float) -> None:
@@ -243,8 +243,8 @@ class _Position:
         """What OpenSpiel calls by the same name: current_player, chance_outcomes, is_terminal."""
         return getattr(self.state, name)
 
-    def copy(self) -> _Position:
-        return _Position(self.state.clone(), self._largest)
+    def copy(self) -> _SpielPosition:
+        return _SpielPosition(self.state.clone(), self._largest)
 
     def legal_moves(self) -> Sequence[int]:
         actions: list[int] = self.state.legal_actions()
@@ -260,16 +260,16 @@ class _Position:
     def format_move(self, move: int) -> str:
         return str(self.state.action_to_string(self.state.current_player(), move))
 
-    def resampled(self, observer: int, stream: Stream) -> _Position:
+    def resampled(self, observer: int, stream: Stream) -> _SpielPosition:
         """A random position that the observer cannot tell from this one."""
         drawn = self.state.resample_from_infostate(observer, lambda: float(uniform(stream)))
-        return _Position(drawn, self._largest)
+        return _SpielPosition(drawn, self._largest)
 
     def __str__(self) -> str:
         return str(self.state)
 
 
-class _WidePosition(_Position):
+class _WideSpielPosition(_SpielPosition):
     """A position of a game in which chance can have more than MAX_MOVES outcomes.
 
     There chance moves twice: it draws a block of outcomes, and then one of the block.
@@ -281,8 +281,8 @@ class _WidePosition(_Position):
         self._listed: list[tuple[int, float]] | None = None
         """OpenSpiel's outcomes: it takes a millisecond to list them."""
 
-    def copy(self) -> _WidePosition:
-        made = _WidePosition(self.state.clone(), self._largest)
+    def copy(self) -> _WideSpielPosition:
+        made = _WideSpielPosition(self.state.clone(), self._largest)
         made._block, made._listed = self._block, self._listed
         return made
 

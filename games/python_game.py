@@ -17,14 +17,14 @@ import numpy as np
 
 from games.errors import InvalidInput
 from games.game import CHANCE, GAME_OVER, Board, Cell, Game, Moves, Rules, State
-from games.python_positions import EPISODE, REAL, SEED, SIMULATED, Positions, seed_of, set_seed
+from games.python_positions import EPISODE, REAL, SEED, SIMULATED, PositionCache, seed_of, set_seed
 from games.rng import Stream, below
 
 _COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
 """A code of colours, or a character."""
 
 
-class Position(Protocol):
+class PositionObject(Protocol):
     """The methods of a position object.
 
     Optional: ``copy()`` replaces copy.deepcopy; ``format_move(move)`` replaces the move's number;
@@ -75,7 +75,7 @@ class PythonGame(Game):
     really happens in it, depend."""
 
     def __init__(self) -> None:
-        self._positions = Positions(self)
+        self._positions = PositionCache(self)
         self.head = self._positions.head
         self.rules = Rules(
             self._current_player,
@@ -91,7 +91,7 @@ class PythonGame(Game):
             cut_rollout=self._cut_rollout if self.num_players == 1 else None,
         )
 
-    def new_position(self) -> Position:
+    def new_position(self) -> PositionObject:
         """A new object with the start position; of a ``seeded`` game ``new_position(episode)``."""
         raise NotImplementedError(f"{type(self).__name__} has no new_position")
 
@@ -356,7 +356,7 @@ def _cells(line: str) -> list[Cell]:
 
 
 def first_of(returns: float | Sequence[float]) -> float:
-    """The first player's part of ``Position.returns()``."""
+    """The first player's part of ``PositionObject.returns()``."""
     return float(returns[0]) if isinstance(returns, Sequence | np.ndarray) else float(returns)
 
 

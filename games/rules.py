@@ -100,7 +100,7 @@ class Rules(NamedTuple):
         return cls(**{name: functions[name] for name in cls._fields if name in functions} | others)
 
 
-class Evaluator(NamedTuple):
+class StaticEvaluator(NamedTuple):
     """A static evaluation of positions; see `Game.evaluators`."""
 
     rule: Callable[[State], float]

@@ -22,7 +22,7 @@ from games.gomoku import rules
 from games.gomoku.rules import MAX_SIZE
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
-from games.rules import Evaluator
+from games.rules import StaticEvaluator
 from games.spec import accepting
 
 MIN_SIZE = 5
@@ -59,10 +59,10 @@ class Gomoku(GridGame):
         return signs
 
     @property
-    def evaluators(self) -> Mapping[str, Evaluator]:
+    def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """``table``, and ``table_printed``, which also evaluates finished games; see `rules`."""
         rule = rules.evaluate
-        return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
+        return {"table": StaticEvaluator(rule), "table_printed": StaticEvaluator(rule, finished=True)}
 
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The cells of the board, or those near to a stone."""

@@ -153,7 +153,7 @@ class Stage:
 
 
 class GymPosition:
-    """A position of an episode; see `games.python_game.Position`."""
+    """A position of an episode; see `games.python_game.PositionObject`."""
 
     def __init__(self, stage: Stage, episode: int) -> None:
         """The start of an episode."""
