@@ -19,6 +19,7 @@ left, down, down right. These are OpenSpiel's codes, whose row 0 is on top.
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +31,11 @@ from games.game import FIRST, GAME_OVER, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import Int, njit
 from games.rng import S32, Stream, next_uint64
-from games.spec import accepting
 
 MIN_SIDE = 4
 MAX_SIDE = 16
 MAX_CELLS = 64
+SIDES = range(MIN_SIDE, MAX_SIDE + 1)
 ROWS_OF_TWO = 6
 """With fewer rows each player begins with one row of pieces, as in OpenSpiel; otherwise with two."""
 
@@ -181,16 +182,14 @@ class Breakthrough(GridGame):
     # against 0.35.
     exploration = 0.35
     opening_plies = 4
-    accepts = accepting(rows=range(MIN_SIDE, MAX_SIDE + 1), columns=range(MIN_SIDE, MAX_SIDE + 1))
 
-    def __init__(self, rows: int = 8, columns: int = 8) -> None:
+    def __init__(self, rows: Annotated[int, SIDES] = 8, columns: Annotated[int, SIDES] = 8) -> None:
         """``rows`` and ``columns``: the size of the board, at most 64 cells; raises InvalidInput if it is
         larger. Each player's pieces fill the two rows at their edge, with fewer than six rows only one."""
         if rows * columns > MAX_CELLS:
             accepted = f"from {MIN_SIDE} to {MAX_CELLS // rows} with rows={rows}"
             raise InvalidInput("game option columns", columns, accepted)
         self.rows, self.columns = rows, columns
-        self.options = {"rows": rows, "columns": columns}
         self._home = 2 if rows >= ROWS_OF_TWO else 1
         """Rows of pieces of each player at the start."""
         self.max_moves = 3 * self._home * columns

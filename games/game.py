@@ -18,7 +18,7 @@ from games.compile.specialise import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
 from games.rules import CHANCE, FIRST, SECOND, Moves, Rules, State, StaticEvaluator
-from games.spec import Accepted, Spec, options_of
+from games.spec import Spec, options_of
 
 __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
@@ -81,16 +81,15 @@ class Game(ABC):
 
     A subclass must define ``rules``, `initial_state`, ``max_moves`` and ``max_plies``. The methods for text
     have defaults: a move is its number, a position is the list of its state's values. The options are
-    the parameters of ``__init__``; each needs a default, which is an integer or text.
+    the parameters of ``__init__``; each needs a default, which is an integer or text, and may say what it
+    accepts: ``size: Annotated[int, range(5, 21)] = 12``, or a tuple of values.
     """
 
     name: str = ""
     """The game's name in a spec, such as ``gomoku``; for a game file, the file's name without ``.py``."""
     options: Mapping[str, str | int] = {}
-    """All options, defaults included, in their canonical order."""
-    accepts: Mapping[str, Accepted] = {}
-    """What options accept: a range of whole numbers, or values of which it must be one. Of other options any
-    text, or a whole number of at least 0."""
+    """All options, defaults included, in their canonical order; `from_spec` sets them where ``__init__`` does
+    not."""
     rules: Rules
     num_players: int = 2
     """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
@@ -143,7 +142,11 @@ class Game(ABC):
     @classmethod
     def from_spec(cls, spec: Spec) -> Game:
         """The game that the spec describes; raises InvalidInput for an option that the game does not have."""
-        return cls(**options_of(cls.__init__, spec, accepts=cls.accepts))
+        options = options_of(cls.__init__, spec)
+        game = cls(**options)
+        if not game.options:
+            game.options = options
+        return game
 
     @property
     def spec(self) -> str:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,6 @@ from games.errors import InvalidInput
 from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules
 from games.jit import Int, njit
 from games.rng import LOW_32, S32, Stream, below, next_uint64
-from games.spec import accepting
 
 TURN, MOVER, ROLLING, DECISIONS, GOAL, MOST = 2, 3, 4, 5, 6, 7
 """Indices into a state, after the scores of the players FIRST and SECOND."""
@@ -235,12 +235,12 @@ class Pig(Game):
     rules = Rules.of(globals())
     opening_plies = 0
     max_moves = FACES
-    accepts = accepting(goal=range(2, 1_000), moves=range(2, 10_001))
 
-    def __init__(self, goal: int = 100, moves: int = 1000) -> None:
+    def __init__(
+        self, goal: Annotated[int, range(2, 1_000)] = 100, moves: Annotated[int, range(2, 10_001)] = 1000
+    ) -> None:
         """``goal``: the score that wins, 2 to 999. ``moves``: the number of decisions of both players
         (``roll`` or ``hold``) after which the game is a draw, 2 to 10,000."""
-        self.options = {"goal": goal, "moves": moves}
         self._goal, self._most = goal, moves
         # A roll of the die follows each decision but the last, or none; a position can begin with one.
         self.max_plies = 2 * moves

@@ -28,7 +28,7 @@ from typing import Any
 from games.errors import BrokenGame, InvalidInput, foreign, said
 from games.game import Game
 from games.jit import make_cacheable, writable_cache
-from games.spec import GYM, OPENSPIEL, Spec, options_of
+from games.spec import GYM, OPENSPIEL, Spec
 
 GROUP = "banyan.games"
 """The group of entry points; each names a subclass of Game, or a function from Spec to Game."""
@@ -150,8 +150,6 @@ def _make(factory: Any, spec: Spec) -> Game:
         raise InvalidInput("game", str(spec), f"a game that can be made ({reason_of(error)})") from None
     if not isinstance(game, Game):
         raise InvalidInput("game", str(spec), f"a Game, not a {type(game).__name__}")
-    if is_class and not game.options:
-        game.options = options_of(factory.__init__, spec)
     game.name = game.name or Path(spec.name).stem
     game.trusted = False
     for field in ("rules", "max_moves", "max_plies"):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
@@ -39,7 +40,6 @@ from games.errors import InvalidInput
 from games.game import Board, Cell, Game, Rules, State
 from games.grid import format_grid, parse_grid
 from games.jit import source_of
-from games.spec import accepting
 
 NAMES = ("blue", "yellow", "red", "green", "violet", "white")
 PASS = "pass"
@@ -59,14 +59,16 @@ class ChineseCheckers(Game):
     rules = Rules.of(vars(rules), evaluate=rules.returns)
     rows = columns = SIDE
     max_moves = 60
-    accepts = accepting(players=(2, 3, 4, 6), turns=range(1, MAX_TURNS + 1))
 
-    def __init__(self, players: int = 3, turns: int = 1_000) -> None:
+    def __init__(
+        self,
+        players: Annotated[int, (2, 3, 4, 6)] = 3,
+        turns: Annotated[int, range(1, MAX_TURNS + 1)] = 1_000,
+    ) -> None:
         """``players``: 2, 3, 4 or 6, who begin clockwise from the top as in OpenSpiel. ``turns``: the number
         of turns of all players together after which the game is a draw."""
         self.num_players, self.turns = players, turns
         self.player_names = NAMES[:players]
-        self.options = {"players": players, "turns": turns}
         self.max_plies = MOST_HOPS * turns
         self.nominal_simulations_per_s = min(3e7 / turns, 5e5)
         self._signs = "".join(name[0] for name in self.player_names)

@@ -11,6 +11,7 @@ f6 and g7 on a 12x12 board: ``12/12/12/12/12/6o5/5x6/12/12/12/12/12 x``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,6 @@ from games.gomoku.rules import MAX_SIZE
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
 from games.rules import StaticEvaluator
-from games.spec import accepting
 
 MIN_SIZE = 5
 
@@ -35,18 +35,17 @@ class Gomoku(GridGame):
     player_names = ("x", "o")
     rules = Rules.of(vars(rules))
     exploration = 0.35
-    accepts = accepting(
-        size=range(MIN_SIZE, MAX_SIZE + 1),
-        candidates=range(5),
-        overline=("wins", "not"),
-    )
 
-    def __init__(self, size: int = 12, candidates: int = 0, overline: str = "wins") -> None:
+    def __init__(
+        self,
+        size: Annotated[int, range(MIN_SIZE, MAX_SIZE + 1)] = 12,
+        candidates: Annotated[int, range(5)] = 0,
+        overline: Annotated[str, ("wins", "not")] = "wins",
+    ) -> None:
         """``size``: cells a side. ``candidates``: moves must be within this distance of a stone, 0 for no
         limit. ``overline``: whether more than five in a row ``wins`` or does ``not``."""
         self.size, self.candidates, self.overline = size, candidates, overline
         self.rows = self.columns = size
-        self.options = {"size": size, "candidates": candidates, "overline": overline}
         self.max_moves = self.max_plies = size * size
         self.nominal_simulations_per_s = 8e5 * 144 / size**2
         self._centre = (size - 1) // 2

@@ -15,13 +15,13 @@ the player's own moves with ``count=own_moves``, and the moves of both players w
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
-from games.spec import accepting
 from games.thud import board as layout
 from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
@@ -56,7 +56,7 @@ CAPTURES = {
     "one_or_none": layout.ONE_OR_NONE,
 }
 ENDS = {"seed_agreement": layout.BY_AGREEMENT, "cap": layout.BY_CAP, "annihilation": layout.BY_ANNIHILATION}
-MOST_PLIES = 5000
+NUMBERS_OF_PLIES = range(1, 5001)
 
 _COUNTS = (layout.SINCE, layout.SINCE + 1, layout.PLIES)
 _FORM = (
@@ -76,29 +76,17 @@ class Thud(Game):
     opening_plies = 0
     points = 32
 
-    accepts = accepting(
-        ruleset=tuple(RULESETS),
-        first=("dwarfs", "trolls"),
-        troll_capture=tuple(CAPTURES),
-        shove_requires_capture=("no", "yes"),
-        end=tuple(ENDS),
-        agreement_moves=range(1, MOST_PLIES + 1),
-        count=("own_moves", "plies"),
-        no_capture=range(1, MOST_PLIES + 1),
-        turns=range(1, MOST_PLIES + 1),
-    )
-
     def __init__(
         self,
-        ruleset: str = "official",
-        first: str = "dwarfs",
-        troll_capture: str = "",
-        shove_requires_capture: str = "",
-        end: str = "",
-        agreement_moves: int = 120,
-        count: str = "own_moves",
-        no_capture: int = 200,
-        turns: int = 0,
+        ruleset: Annotated[str, (*RULESETS,)] = "official",
+        first: Annotated[str, ("dwarfs", "trolls")] = "dwarfs",
+        troll_capture: Annotated[str, (*CAPTURES,)] = "",
+        shove_requires_capture: Annotated[str, ("no", "yes")] = "",
+        end: Annotated[str, (*ENDS,)] = "",
+        agreement_moves: Annotated[int, NUMBERS_OF_PLIES] = 120,
+        count: Annotated[str, ("own_moves", "plies")] = "own_moves",
+        no_capture: Annotated[int, NUMBERS_OF_PLIES] = 200,
+        turns: Annotated[int, NUMBERS_OF_PLIES] = 0,
     ) -> None:
         """The options as in games/GAMES.md; what is empty or 0 is as in the ruleset."""
         preset = RULESETS[ruleset]

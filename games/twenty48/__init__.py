@@ -11,6 +11,8 @@ cell; then the score so far; then ``tile`` if a new tile is due:
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from games.board import format_cell
@@ -18,7 +20,6 @@ from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Cell, Game, Rules, State
 from games.rng import Stream, below, new_stream
-from games.spec import accepting
 from games.twenty48 import rules
 
 SIDE = 4
@@ -53,12 +54,10 @@ class Twenty48(Game):
     nominal_simulations_per_s = 2e5
     rows = columns = SIDE
     max_moves = 2 * CELLS
-    accepts = accepting(tile=TILES)
 
-    def __init__(self, seed: int = 0, tile: int = 32768) -> None:
+    def __init__(self, seed: int = 0, tile: Annotated[int, TILES] = 32768) -> None:
         """``seed``: of the two tiles of the start position. ``tile``: the tile that ends the game, a power of
         two from 8 to 32768."""
-        self.options = {"seed": seed, "tile": tile}
         self._seed, self._tile = seed, tile
         # j tiles of 2**k or more: before the last of them was made there were j + 1 of 2**(k-1) or more, and
         # so on down to j + k - 2 of 4 or more, which are at most 16. So the j-th largest tile is at most
