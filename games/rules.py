@@ -117,19 +117,3 @@ class HasRules(Protocol):
 
     @property
     def rules(self) -> Rules: ...
-
-
-class HasForm(HasRules, Protocol):
-    """An object with rules that says what kind of problem they are the rules of; see `games.game.Game`."""
-
-    @property
-    def num_players(self) -> int: ...
-
-    @property
-    def discount(self) -> float: ...
-
-    @property
-    def has_lines(self) -> bool: ...
-
-    @property
-    def is_two_player(self) -> bool: ...
