@@ -21,7 +21,7 @@ from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import OPENSPIEL, Spec
-from games.user_games import library_or_refuse, read_text, reason_of
+from games.user_games import library_or_refuse, read_text, refusing
 
 HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
@@ -70,12 +70,9 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     pyspiel = library_or_refuse(OPENSPIEL, "game", _text(spec))
     name = spec.options.get("game", "")
     if name.startswith("python_"):
-        try:
+        with refusing("game", _text(spec), "OpenSpiel with its games in Python"):
             # Registers the games that OpenSpiel has in Python.
             foreign(importlib.import_module, "open_spiel.python.games")
-        except Exception as error:
-            accepted = f"OpenSpiel with its games in Python ({reason_of(error)})"
-            raise InvalidInput("game", _text(spec), accepted) from None
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
     for value in re.findall("=([^,()=]+)", name):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from games.gym.environment import Actions, comparable, emulator_of
 from games.gym.hidden import PLACES, Hidden, LinePlayer, PlayedLine, Step
 from games.gym.outside import contents
 from games.gym.states import WAYS, States
-from games.user_games import reason_of
+from games.user_games import reason_of, refusing
 
 OUTSIDE = (
     "an environment whose generators are its attributes, or seeded in place: its reset makes one that lies "
@@ -64,7 +65,7 @@ class Trial(LinePlayer):
         ``lines``: in how many of LINES to look for what is hidden, 0 for none. Raises InvalidInput (field
         ``game``) for an environment that cannot be planned on.
         """
-        try:
+        with closing(self._reference), refusing("game", self.spec, "an environment that plays"):
             elsewhere = self._changes_elsewhere() if lines else []
             if elsewhere and not clairvoyant:
                 accepted = (
@@ -85,13 +86,6 @@ class Trial(LinePlayer):
             found = self._with_chance(states, episodes, chance, knows, hidden)
             found = found._replace(guarded=found.guarded and not clairvoyant)
             self.reset(states, 0)
-        except InvalidInput:
-            raise
-        except Exception as error:
-            accepted = f"an environment that plays ({reason_of(error)})"
-            raise InvalidInput("game", self.spec, accepted) from error
-        finally:
-            self._reference.close()
         if found.clairvoyant and not clairvoyant:
             states.close()
             left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
