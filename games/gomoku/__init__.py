@@ -84,18 +84,17 @@ class Gomoku(GridGame):
         state = np.zeros(rules.CELLS + 2 * area, dtype=np.int32)
         state[rules.SIZE], state[rules.AREA] = size, area
         state[rules.CANDIDATES], state[rules.EXACT] = self.candidates, self.overline == "not"
-        lines_of, fives = source_of(rules.lines_of), source_of(rules.fives)
+        add_stone = source_of(rules.add_stone)
         stones = [
             (size - 1 - row, column, player)
             for player in (FIRST, SECOND)
             for row, column in cells_with(owners, player)
         ]
+        for stone in stones:
+            add_stone(state, *stone)
+        # With all stones there: five of a longer row need not win.
         for row, column, player in stones:
-            for line, bit in zip(lines_of(size, row, column), (column, row, column, column), strict=True):
-                state[line + player] |= 1 << bit
-        for player in (FIRST, SECOND):
-            masks = state[rules.ROWS + player : rules.CELLS : 2]
-            if any(fives(mask, int(state[rules.EXACT])) for mask in masks[masks > 0].tolist()):
+            if add_stone(state, row, column, player):
                 state[rules.OVER], state[rules.RESULT] = 1, 1 - 2 * player
         state[rules.STONES] = len(stones)
         if len(stones) == area:
