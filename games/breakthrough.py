@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from games.bits import ONE, ZERO, bit_of_rank, count, place_of
 from games.board import format_cell
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, GAME_OVER, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import Int, njit
@@ -226,13 +226,17 @@ class Breakthrough(GridGame):
     def parse_position(self, text: str) -> State:
         owners, mover = parse_grid(text, self.rows, self.columns, self.signs)
         state = self.state_of(owners, mover)
-        if max(int(state[player]).bit_count() for player in (FIRST, SECOND)) > self._home * self.columns:
-            accepted = f"at most {self._home * self.columns} pieces of each player"
-            raise InvalidInput("position", text, accepted)
+        most = self._home * self.columns
+        pieces = [int(state[player]).bit_count() for player in (FIRST, SECOND)]
         there = [int(state[player] & state[GOALS + player]).bit_count() for player in (FIRST, SECOND)]
-        if there[mover] or there[1 - mover] > 1 or not state[1 - mover]:
-            accepted = "at most one piece on its last row, or none left, by the last move of the other player"
-            raise InvalidInput("position", text, accepted)
+        faults = (
+            (max(pieces) > most, f"at most {most} pieces of each player"),
+            (
+                there[mover] or there[1 - mover] > 1 or not state[1 - mover],
+                "at most one piece on its last row, or none left, by the last move of the other player",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         if there[1 - mover] or not state[mover]:
             state[WINNER] = 2 - mover
         return state

@@ -35,7 +35,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules
 from games.jit import Int, njit
 from games.rng import LOW_32, S32, Stream, below, next_uint64
@@ -269,18 +269,24 @@ class Pig(Game):
         state = self.initial_state()
         state[:GOAL] = first, second, turn, mover, found[6] is not None, decisions
         won = [score >= self._goal for score in (first, second)]
-        if decisions > self._most or (any(won) and (won[mover] or turn or found[6])):
-            accepted = (
-                f"at most {self._most} decisions, and a score of {self._goal} or more only for the player "
-                "who has just held"
-            )
-            raise InvalidInput("position", text, accepted)
-        if max(first, second, turn) > FACES * decisions:
-            raise InvalidInput("position", text, f"at most {FACES} points for each decision")
-        if found[6] and (not decisions or (first, second)[mover] + turn >= self._goal):
-            raise InvalidInput(
-                "position", text, "a decision to roll, short of the goal, if the die is rolling"
-            )
+        faults = (
+            (
+                decisions > self._most or (any(won) and (won[mover] or turn or found[6])),
+                (
+                    f"at most {self._most} decisions, and a score of {self._goal} or more only for the "
+                    "player who has just held"
+                ),
+            ),
+            (
+                max(first, second, turn) > FACES * decisions,
+                f"at most {FACES} points for each decision",
+            ),
+            (
+                found[6] and (not decisions or (first, second)[mover] + turn >= self._goal),
+                "a decision to roll, short of the goal, if the die is rolling",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:

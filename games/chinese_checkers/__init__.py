@@ -36,7 +36,7 @@ from games.chinese_checkers.rules import (
     WALL,
     WIDTHS,
 )
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import Board, Cell, Game, Rules, State
 from games.grid import format_grid, parse_grid
 from games.jit import source_of
@@ -105,15 +105,20 @@ class ChineseCheckers(Game):
         words = text.split(" ")
         owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]
-        if any(cells.count(player) != rules.EACH for player in range(self.num_players)):
-            raise InvalidInput("position", text, f"{rules.EACH} pieces of each player")
         turns = words[2] if len(words) in (3, 4) else ""
-        if not turns.isascii() or not turns.isdigit() or len(turns) > 5 or int(turns) > self.turns:
-            accepted = f"after the player to move the turns so far, from 0 to {self.turns}"
-            raise InvalidInput("position", text, accepted)
-        if int(turns) % self.num_players != mover:
-            accepted = f"a number of turns after which {self.player_names[mover]} is to move"
-            raise InvalidInput("position", text, accepted)
+        is_count = turns.isascii() and turns.isdigit() and len(turns) <= 5 and int(turns) <= self.turns
+        faults = (
+            (
+                any(cells.count(player) != rules.EACH for player in range(self.num_players)),
+                f"{rules.EACH} pieces of each player",
+            ),
+            (not is_count, f"after the player to move the turns so far, from 0 to {self.turns}"),
+            (
+                is_count and int(turns) % self.num_players != mover,
+                f"a number of turns after which {self.player_names[mover]} is to move",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         if len(words) == 4:
             state = self._after_hops(cells, int(turns), text, words[3])
         else:

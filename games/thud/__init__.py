@@ -18,7 +18,7 @@ import re
 from typing import Annotated
 
 from games.compile.specialise import specialise
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
@@ -157,17 +157,22 @@ class Thud(Game):
         dwarfs, trolls, stones = (
             sorted(_ROWS[row][place] for row, place in cells_with(signs, sign)) for sign in range(3)
         )
-        if stones != [layout.STONE]:
-            raise InvalidInput("position", position, "the Thudstone * in the middle cell only")
         turn = int(mover != self._first)
         since_dwarfs, since_trolls, plies = map(int, counts or (0, 0, turn))
-        if len(dwarfs) > layout.MAX_DWARFS or len(trolls) > layout.MAX_TROLLS:
-            raise InvalidInput("position", position, "at most 32 dwarfs and 8 trolls")
-        if plies % 2 != turn or plies > self.max_plies:
-            parity = "odd" if turn else "even"
-            raise InvalidInput("position", position, f"an {parity} number of plies, at most {self.max_plies}")
-        if max(since_dwarfs, since_trolls) > plies:
-            raise InvalidInput("position", position, "no more moves since a capture than plies")
+        parity = "odd" if turn else "even"
+        faults = (
+            (stones != [layout.STONE], "the Thudstone * in the middle cell only"),
+            (
+                len(dwarfs) > layout.MAX_DWARFS or len(trolls) > layout.MAX_TROLLS,
+                "at most 32 dwarfs and 8 trolls",
+            ),
+            (
+                plies % 2 != turn or plies > self.max_plies,
+                f"an {parity} number of plies, at most {self.max_plies}",
+            ),
+            (max(since_dwarfs, since_trolls) > plies, "no more moves since a capture than plies"),
+        )
+        refuse_if_any("position", position, faults)
         state = self._state_of(dwarfs, trolls)
         state[layout.MOVER], state[layout.PLIES] = mover, plies
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
