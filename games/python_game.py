@@ -265,9 +265,17 @@ class PythonGame(Game):
         own = self._positions.own(state, position)
         return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
-    def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+    def _rollout(
+        self, state: State, moves: Moves, stream: Stream, line: Moves, most: int | None = None
+    ) -> tuple[float, int]:
         """`Rules.rollout`: calls `rewarded_roll_out` with a position of its own."""
-        return self._rewarded(state, stream, line, None)
+        position = self.position(state)
+        if position.is_terminal():
+            return 0.0, 0
+        own = self._positions.own(state, position)
+        played, total = self.rewarded_roll_out(own, partial(below, stream), most)
+        line[: len(played)] = played
+        return total, self._ended(state, own, played)
 
     def _cut_rollout(
         self, state: State, moves: Moves, stream: Stream, line: Moves, plies: int
@@ -276,19 +284,10 @@ class PythonGame(Game):
         if plies == 0:
             return 0.0, 0
         most = (plies + (not self._positions.is_to_see(state))) // 2 if self.closed_loop else plies
-        found = self._rewarded(state, stream, line, most)
+        found = self._rollout(state, moves, stream, line, most)
         # Nobody goes on from a position that was cut.
         self._positions.forget_last()
         return found
-
-    def _rewarded(self, state: State, stream: Stream, line: Moves, most: int | None) -> tuple[float, int]:
-        position = self.position(state)
-        if position.is_terminal():
-            return 0.0, 0
-        own = self._positions.own(state, position)
-        played, total = self.rewarded_roll_out(own, partial(below, stream), most)
-        line[: len(played)] = played
-        return total, self._ended(state, own, played)
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from games.battleship import rules
 from games.battleship.placements import cells_of, fits_at_once, free_places, leaves_room, placements_of
-from games.battleship.position import Reader, format_grids
+from games.battleship.position import BAR, Reader, format_side
 from games.battleship.rules import MAX_SIZE
 from games.battleship.sampling import determinize, make_view
 from games.board import column_name, format_cell, named_grid, row_name
@@ -125,7 +125,7 @@ class Battleship(Game):
 
     def format_position(self, state: State) -> str:
         """For each player: the shots as a grid, the announcements, and the fleet shot at if it is dealt."""
-        return format_grids(state, self.ships)
+        return BAR.join(format_side(state, side, self.ships) for side in range(self.num_sides))
 
     def format_seen(self, state: State) -> str:
         """The text of `format_position` without fleets: the shots and answers, which both players know."""

@@ -278,9 +278,8 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
     elif isinstance(space, spaces.MultiDiscrete):
         count = int(np.prod(space.nvec, dtype=object))
     else:
-        raise InvalidInput(
-            "game", spec, f"actions in a Discrete or MultiDiscrete space, not a {_kind(space)}"
-        )
+        kind = f"{type(space).__name__}{getattr(space, 'shape', None) or ''}"
+        raise InvalidInput("game", spec, f"actions in a Discrete or MultiDiscrete space, not a {kind}")
     if count > MAX_MOVES:
         raise InvalidInput("game", spec, f"an environment with at most {MAX_MOVES} actions, not {count}")
     if isinstance(space, spaces.Discrete):
@@ -292,11 +291,6 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
         part = np.array(np.unravel_index(move, space.nvec.ravel()), dtype=space.dtype).reshape(space.shape)
         parts.append(part + np.asarray(space.start, dtype=space.dtype))
     return parts, ["/".join(map(str, part.ravel().tolist())).replace("/", "_") for part in parts]
-
-
-def _kind(space: Any) -> str:
-    shape = getattr(space, "shape", None)
-    return f"{type(space).__name__}{shape if shape else ''}"
 
 
 def comparable(value: Any) -> Any:
