@@ -19,22 +19,23 @@ left, down, down right. These are OpenSpiel's codes, whose row 0 is on top.
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from games.bits import ONE, ZERO, bit_of_rank, count, place_of
 from games.board import format_cell
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, GAME_OVER, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import Int, njit
 from games.rng import S32, Stream, next_uint64
-from games.spec import accepting
 
 MIN_SIDE = 4
 MAX_SIDE = 16
 MAX_CELLS = 64
+SIDES = range(MIN_SIDE, MAX_SIDE + 1)
 ROWS_OF_TWO = 6
 """With fewer rows each player begins with one row of pieces, as in OpenSpiel; otherwise with two."""
 
@@ -181,16 +182,14 @@ class Breakthrough(GridGame):
     # against 0.35.
     exploration = 0.35
     opening_plies = 4
-    accepts = accepting(rows=range(MIN_SIDE, MAX_SIDE + 1), columns=range(MIN_SIDE, MAX_SIDE + 1))
 
-    def __init__(self, rows: int = 8, columns: int = 8) -> None:
+    def __init__(self, rows: Annotated[int, SIDES] = 8, columns: Annotated[int, SIDES] = 8) -> None:
         """``rows`` and ``columns``: the size of the board, at most 64 cells; raises InvalidInput if it is
         larger. Each player's pieces fill the two rows at their edge, with fewer than six rows only one."""
         if rows * columns > MAX_CELLS:
             accepted = f"from {MIN_SIDE} to {MAX_CELLS // rows} with rows={rows}"
             raise InvalidInput("game option columns", columns, accepted)
         self.rows, self.columns = rows, columns
-        self.options = {"rows": rows, "columns": columns}
         self._home = 2 if rows >= ROWS_OF_TWO else 1
         """Rows of pieces of each player at the start."""
         self.max_moves = 3 * self._home * columns
@@ -227,13 +226,17 @@ class Breakthrough(GridGame):
     def parse_position(self, text: str) -> State:
         owners, mover = parse_grid(text, self.rows, self.columns, self.signs)
         state = self.state_of(owners, mover)
-        if max(int(state[player]).bit_count() for player in (FIRST, SECOND)) > self._home * self.columns:
-            accepted = f"at most {self._home * self.columns} pieces of each player"
-            raise InvalidInput("position", text, accepted)
+        most = self._home * self.columns
+        pieces = [int(state[player]).bit_count() for player in (FIRST, SECOND)]
         there = [int(state[player] & state[GOALS + player]).bit_count() for player in (FIRST, SECOND)]
-        if there[mover] or there[1 - mover] > 1 or not state[1 - mover]:
-            accepted = "at most one piece on its last row, or none left, by the last move of the other player"
-            raise InvalidInput("position", text, accepted)
+        faults = (
+            (max(pieces) > most, f"at most {most} pieces of each player"),
+            (
+                there[mover] or there[1 - mover] > 1 or not state[1 - mover],
+                "at most one piece on its last row, or none left, by the last move of the other player",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         if there[1 - mover] or not state[mover]:
             state[WINNER] = 2 - mover
         return state

@@ -27,6 +27,13 @@ class InvalidInput(ValueError):
         return (InvalidInput, (self.field, self.value, self.accepted))
 
 
+def refuse_if_any(field: str, value: object, faults: Iterable[tuple[object, str]]) -> None:
+    """Raise InvalidInput for the first fault, a pair of whether it is there and of what is accepted."""
+    for is_there, accepted in faults:
+        if is_there:
+            raise InvalidInput(field, value, accepted)
+
+
 class BrokenGame(InvalidInput):
     """A user's game whose rules violate the contract; the message names the rule and the position."""
 

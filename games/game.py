@@ -17,8 +17,8 @@ from games.board import Board, Cell, format_cell, named_grid
 from games.compile.specialise import calls_of
 from games.errors import InvalidInput, in_words
 from games.rng import Stream
-from games.rules import CHANCE, FIRST, SECOND, Evaluator, Moves, Rules, State
-from games.spec import Accepted, Spec, options_of
+from games.rules import CHANCE, FIRST, SECOND, Moves, Rules, State, StaticEvaluator
+from games.spec import Spec, options_of
 
 __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
@@ -32,7 +32,7 @@ CHANCE_NAME = "chance"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MoveValue:
     """The result of a move under best play."""
 
     move: int
@@ -70,10 +70,10 @@ class Judge(ABC):
         """
         return None
 
-    def outcomes(self, state: State) -> list[Outcome]:
+    def outcomes(self, state: State) -> list[MoveValue]:
         """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
         after = self.game.successors(state)
-        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
+        return [MoveValue(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
 
 class Game(ABC):
@@ -81,16 +81,15 @@ class Game(ABC):
 
     A subclass must define ``rules``, `initial_state`, ``max_moves`` and ``max_plies``. The methods for text
     have defaults: a move is its number, a position is the list of its state's values. The options are
-    the parameters of ``__init__``; each needs a default, which is an integer or text.
+    the parameters of ``__init__``; each needs a default, which is an integer or text, and may say what it
+    accepts: ``size: Annotated[int, range(5, 21)] = 12``, or a tuple of values.
     """
 
     name: str = ""
     """The game's name in a spec, such as ``gomoku``; for a game file, the file's name without ``.py``."""
     options: Mapping[str, str | int] = {}
-    """All options, defaults included, in their canonical order."""
-    accepts: Mapping[str, Accepted] = {}
-    """What options accept: a range of whole numbers, or values of which it must be one. Of other options any
-    text, or a whole number of at least 0."""
+    """All options, defaults included, in their canonical order; `from_spec` sets them where ``__init__`` does
+    not."""
     rules: Rules
     num_players: int = 2
     """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
@@ -143,7 +142,11 @@ class Game(ABC):
     @classmethod
     def from_spec(cls, spec: Spec) -> Game:
         """The game that the spec describes; raises InvalidInput for an option that the game does not have."""
-        return cls(**options_of(cls.__init__, spec, accepts=cls.accepts))
+        options = options_of(cls.__init__, spec)
+        game = cls(**options)
+        if not game.options:
+            game.options = options
+        return game
 
     @property
     def spec(self) -> str:
@@ -153,9 +156,9 @@ class Game(ABC):
         return f"{name}:{options}" if options else name
 
     @property
-    def evaluators(self) -> Mapping[str, Evaluator]:
+    def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """The game's static evaluations by name; ``rules.evaluate`` is the first, if it is defined."""
-        return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
+        return {} if self.rules.evaluate is None else {"default": StaticEvaluator(self.rules.evaluate)}
 
     @property
     def calls(self) -> Rules:

@@ -68,12 +68,8 @@ class GridGame(Game):
 
     def bitboards(self, owners: Owners) -> list[int]:
         """The bitboards of both players."""
-        boards = [0, 0]
-        for row, places in zip(reversed(owners), self.places.tolist(), strict=True):
-            for owner, place in zip(row, places, strict=True):
-                if owner is not None:
-                    boards[owner] |= 1 << place
-        return boards
+        places = self.places[::-1].tolist()
+        return [sum(1 << places[r][c] for r, c in cells_with(owners, player)) for player in (FIRST, SECOND)]
 
     def format_position(self, state: State) -> str:
         """Rows from the top with numbers for empty cells, a space, and the player to move."""

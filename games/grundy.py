@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from games.errors import InvalidInput
 from games.game import Board, Cell, Game, Moves, Rules, State
 from games.jit import njit, source_of
 from games.rng import Stream, below
-from games.spec import accepting
 
 MIN_PILE, MAX_PILE = 3, 99
 COLUMNS = 10
@@ -168,12 +168,10 @@ class Grundy(Game):
     name = "grundy"
     rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack)
     exploration = 0.5
-    accepts = accepting(pile=range(MIN_PILE, MAX_PILE + 1))
 
-    def __init__(self, pile: int = 20) -> None:
+    def __init__(self, pile: Annotated[int, range(MIN_PILE, MAX_PILE + 1)] = 20) -> None:
         """``pile``: the size of the pile at the start."""
         self.pile = pile
-        self.options = {"pile": pile}
         self.max_moves = (pile - 1) // 2
         self.max_plies = pile - 2
         self.nominal_simulations_per_s = 6e7 / pile

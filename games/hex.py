@@ -39,6 +39,7 @@ at its six neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,6 @@ from games.game import FIRST, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, alternating, cells_with, num_more, parse_grid
 from games.jit import Int, njit, source_of
 from games.rng import LOW_32, S32, Stream, below, mix
-from games.spec import accepting
 
 SWAP_MOVE = "swap"
 MIN_SIZE = 2
@@ -242,13 +242,15 @@ class Hex(GridGame):
     # From matches: with 1,000 simulations a move (200 games) 0.1, 0.2, 0.7 and 1 score 69, 63, 24 and 17 %
     # against 0.35, but with 5,000 (60 games) 0.2 scores 30 %, and 0.1 is worse than 0.2.
     exploration = 0.35
-    accepts = accepting(size=range(MIN_SIZE, MAX_SIZE + 1), swap=("yes", "no"))
 
-    def __init__(self, size: int = 11, swap: str = "yes") -> None:
+    def __init__(
+        self,
+        size: Annotated[int, range(MIN_SIZE, MAX_SIZE + 1)] = 11,
+        swap: Annotated[str, ("yes", "no")] = "yes",
+    ) -> None:
         """``size``: cells a side. ``swap``: whether white may swap the first stone, ``yes`` or ``no``."""
         self.size, self.swap = size, swap
         self.rows = self.columns = size
-        self.options = {"size": size, "swap": swap}
         self.max_moves = size * size
         self.max_plies = size * size + (swap == "yes")
         self.nominal_simulations_per_s = 6e5 * 121 / size**2

@@ -21,7 +21,7 @@ from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import OPENSPIEL, Spec
-from games.user_games import library_or_refuse, read_text, reason_of
+from games.user_games import library_or_refuse, read_text, refusing
 
 HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
@@ -70,12 +70,9 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     pyspiel = library_or_refuse(OPENSPIEL, "game", _text(spec))
     name = spec.options.get("game", "")
     if name.startswith("python_"):
-        try:
+        with refusing("game", _text(spec), "OpenSpiel with its games in Python"):
             # Registers the games that OpenSpiel has in Python.
             foreign(importlib.import_module, "open_spiel.python.games")
-        except Exception as error:
-            accepted = f"OpenSpiel with its games in Python ({reason_of(error)})"
-            raise InvalidInput("game", _text(spec), accepted) from None
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
     for value in re.findall("=([^,()=]+)", name):
@@ -170,9 +167,9 @@ class OpenSpielGame(PythonGame):
         if kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             self.rules = self.rules._replace(determinize=self._resample)
 
-    def new_position(self) -> _Position:
+    def new_position(self) -> _SpielPosition:
         """The start position."""
-        made = _WidePosition if self._wide else _Position
+        made = _WideSpielPosition if self._wide else _SpielPosition
         return made(self._loaded.new_initial_state(), self._largest)
 
     def observation(self, state: State, observer: int) -> State:
@@ -233,7 +230,7 @@ class OpenSpielGame(PythonGame):
         return board_of(str(position.state.information_state_string(owner)))
 
 
-class _Position:
+class _SpielPosition:
     """A pyspiel.State as a position object."""
 
     def __init__(self, state: Any, largest: float) -> None:
@@ -243,8 +240,8 @@ class _Position:
         """What OpenSpiel calls by the same name: current_player, chance_outcomes, is_terminal."""
         return getattr(self.state, name)
 
-    def copy(self) -> _Position:
-        return _Position(self.state.clone(), self._largest)
+    def copy(self) -> _SpielPosition:
+        return _SpielPosition(self.state.clone(), self._largest)
 
     def legal_moves(self) -> Sequence[int]:
         actions: list[int] = self.state.legal_actions()
@@ -260,16 +257,16 @@ class _Position:
     def format_move(self, move: int) -> str:
         return str(self.state.action_to_string(self.state.current_player(), move))
 
-    def resampled(self, observer: int, stream: Stream) -> _Position:
+    def resampled(self, observer: int, stream: Stream) -> _SpielPosition:
         """A random position that the observer cannot tell from this one."""
         drawn = self.state.resample_from_infostate(observer, lambda: float(uniform(stream)))
-        return _Position(drawn, self._largest)
+        return _SpielPosition(drawn, self._largest)
 
     def __str__(self) -> str:
         return str(self.state)
 
 
-class _WidePosition(_Position):
+class _WideSpielPosition(_SpielPosition):
     """A position of a game in which chance can have more than MAX_MOVES outcomes.
 
     There chance moves twice: it draws a block of outcomes, and then one of the block.
@@ -281,8 +278,8 @@ class _WidePosition(_Position):
         self._listed: list[tuple[int, float]] | None = None
         """OpenSpiel's outcomes: it takes a millisecond to list them."""
 
-    def copy(self) -> _WidePosition:
-        made = _WidePosition(self.state.clone(), self._largest)
+    def copy(self) -> _WideSpielPosition:
+        made = _WideSpielPosition(self.state.clone(), self._largest)
         made._block, made._listed = self._block, self._listed
         return made
 

@@ -19,6 +19,7 @@ disc, and moves onto them are masked out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,6 @@ from games.game import FIRST, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import njit, source_of
 from games.rng import S32, Stream, next_uint64
-from games.spec import accepting
 
 MOVER, LEGAL, STATUS, BOARD = 2, 3, 4, 5
 LENGTH = 6
@@ -209,12 +209,10 @@ class Othello(GridGame):
     # against 0.35.
     exploration = 0.35
     opening_plies = 4
-    accepts = accepting(size=(4, 6, 8))
 
-    def __init__(self, size: int = 8) -> None:
+    def __init__(self, size: Annotated[int, (4, 6, 8)] = 8) -> None:
         """``size``: cells a side, 4, 6 or 8."""
         self.size = self.rows = self.columns = size
-        self.options = {"size": size}
         self.max_moves = size * size - 4
         # A pass follows on a disc, so there are as many passes as discs at most.
         self.max_plies = 2 * (size * size - 4)

@@ -30,15 +30,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules
 from games.jit import Int, njit
 from games.rng import LOW_32, S32, Stream, below, next_uint64
-from games.spec import accepting
 
 TURN, MOVER, ROLLING, DECISIONS, GOAL, MOST = 2, 3, 4, 5, 6, 7
 """Indices into a state, after the scores of the players FIRST and SECOND."""
@@ -235,12 +235,12 @@ class Pig(Game):
     rules = Rules.of(globals())
     opening_plies = 0
     max_moves = FACES
-    accepts = accepting(goal=range(2, 1_000), moves=range(2, 10_001))
 
-    def __init__(self, goal: int = 100, moves: int = 1000) -> None:
+    def __init__(
+        self, goal: Annotated[int, range(2, 1_000)] = 100, moves: Annotated[int, range(2, 10_001)] = 1000
+    ) -> None:
         """``goal``: the score that wins, 2 to 999. ``moves``: the number of decisions of both players
         (``roll`` or ``hold``) after which the game is a draw, 2 to 10,000."""
-        self.options = {"goal": goal, "moves": moves}
         self._goal, self._most = goal, moves
         # A roll of the die follows each decision but the last, or none; a position can begin with one.
         self.max_plies = 2 * moves
@@ -269,18 +269,24 @@ class Pig(Game):
         state = self.initial_state()
         state[:GOAL] = first, second, turn, mover, found[6] is not None, decisions
         won = [score >= self._goal for score in (first, second)]
-        if decisions > self._most or (any(won) and (won[mover] or turn or found[6])):
-            accepted = (
-                f"at most {self._most} decisions, and a score of {self._goal} or more only for the player "
-                "who has just held"
-            )
-            raise InvalidInput("position", text, accepted)
-        if max(first, second, turn) > FACES * decisions:
-            raise InvalidInput("position", text, f"at most {FACES} points for each decision")
-        if found[6] and (not decisions or (first, second)[mover] + turn >= self._goal):
-            raise InvalidInput(
-                "position", text, "a decision to roll, short of the goal, if the die is rolling"
-            )
+        faults = (
+            (
+                decisions > self._most or (any(won) and (won[mover] or turn or found[6])),
+                (
+                    f"at most {self._most} decisions, and a score of {self._goal} or more only for the "
+                    "player who has just held"
+                ),
+            ),
+            (
+                max(first, second, turn) > FACES * decisions,
+                f"at most {FACES} points for each decision",
+            ),
+            (
+                found[6] and (not decisions or (first, second)[mover] + turn >= self._goal),
+                "a decision to roll, short of the goal, if the die is rolling",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:

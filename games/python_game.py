@@ -17,14 +17,14 @@ import numpy as np
 
 from games.errors import InvalidInput
 from games.game import CHANCE, GAME_OVER, Board, Cell, Game, Moves, Rules, State
-from games.python_positions import EPISODE, REAL, SEED, SIMULATED, Positions, seed_of, set_seed
+from games.python_positions import EPISODE, REAL, SEED, SIMULATED, PositionCache, seed_of, set_seed
 from games.rng import Stream, below
 
 _COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
 """A code of colours, or a character."""
 
 
-class Position(Protocol):
+class PositionObject(Protocol):
     """The methods of a position object.
 
     Optional: ``copy()`` replaces copy.deepcopy; ``format_move(move)`` replaces the move's number;
@@ -75,7 +75,7 @@ class PythonGame(Game):
     really happens in it, depend."""
 
     def __init__(self) -> None:
-        self._positions = Positions(self)
+        self._positions = PositionCache(self)
         self.head = self._positions.head
         self.rules = Rules(
             self._current_player,
@@ -91,7 +91,7 @@ class PythonGame(Game):
             cut_rollout=self._cut_rollout if self.num_players == 1 else None,
         )
 
-    def new_position(self) -> Position:
+    def new_position(self) -> PositionObject:
         """A new object with the start position; of a ``seeded`` game ``new_position(episode)``."""
         raise NotImplementedError(f"{type(self).__name__} has no new_position")
 
@@ -265,9 +265,17 @@ class PythonGame(Game):
         own = self._positions.own(state, position)
         return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
-    def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+    def _rollout(
+        self, state: State, moves: Moves, stream: Stream, line: Moves, most: int | None = None
+    ) -> tuple[float, int]:
         """`Rules.rollout`: calls `rewarded_roll_out` with a position of its own."""
-        return self._rewarded(state, stream, line, None)
+        position = self.position(state)
+        if position.is_terminal():
+            return 0.0, 0
+        own = self._positions.own(state, position)
+        played, total = self.rewarded_roll_out(own, partial(below, stream), most)
+        line[: len(played)] = played
+        return total, self._ended(state, own, played)
 
     def _cut_rollout(
         self, state: State, moves: Moves, stream: Stream, line: Moves, plies: int
@@ -276,19 +284,10 @@ class PythonGame(Game):
         if plies == 0:
             return 0.0, 0
         most = (plies + (not self._positions.is_to_see(state))) // 2 if self.closed_loop else plies
-        found = self._rewarded(state, stream, line, most)
+        found = self._rollout(state, moves, stream, line, most)
         # Nobody goes on from a position that was cut.
         self._positions.forget_last()
         return found
-
-    def _rewarded(self, state: State, stream: Stream, line: Moves, most: int | None) -> tuple[float, int]:
-        position = self.position(state)
-        if position.is_terminal():
-            return 0.0, 0
-        own = self._positions.own(state, position)
-        played, total = self.rewarded_roll_out(own, partial(below, stream), most)
-        line[: len(played)] = played
-        return total, self._ended(state, own, played)
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
@@ -356,7 +355,7 @@ def _cells(line: str) -> list[Cell]:
 
 
 def first_of(returns: float | Sequence[float]) -> float:
-    """The first player's part of ``Position.returns()``."""
+    """The first player's part of ``PositionObject.returns()``."""
     return float(returns[0]) if isinstance(returns, Sequence | np.ndarray) else float(returns)
 
 

@@ -24,7 +24,7 @@ SIMULATED = "~"
 """Stands in a text before the seed of a simulation."""
 
 
-class Positions:
+class PositionCache:
     """The position objects of a game's states. Several searches may use them in threads of one process."""
 
     def __init__(self, game: Any) -> None:

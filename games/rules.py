@@ -100,7 +100,7 @@ class Rules(NamedTuple):
         return cls(**{name: functions[name] for name in cls._fields if name in functions} | others)
 
 
-class Evaluator(NamedTuple):
+class StaticEvaluator(NamedTuple):
     """A static evaluation of positions; see `Game.evaluators`."""
 
     rule: Callable[[State], float]
@@ -117,19 +117,3 @@ class HasRules(Protocol):
 
     @property
     def rules(self) -> Rules: ...
-
-
-class HasForm(HasRules, Protocol):
-    """An object with rules that says what kind of problem they are the rules of; see `games.game.Game`."""
-
-    @property
-    def num_players(self) -> int: ...
-
-    @property
-    def discount(self) -> float: ...
-
-    @property
-    def has_lines(self) -> bool: ...
-
-    @property
-    def is_two_player(self) -> bool: ...

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from games.errors import InvalidInput, did_you_mean
 
@@ -19,8 +20,6 @@ JOBSHOP = "jobshop"
 DATA_OF = {JOBSHOP: "instance"}
 """Games with an option that may be the path of a file of data, by name of the option."""
 N = TypeVar("N", int, float)
-Accepted: TypeAlias = range | Sequence[str | int]
-"""A range of whole numbers, or values of which an option must be one."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 WHOLE = "a whole number, such as 20000, 2.5e6 or 2M"
 _WHOLE = re.compile(
@@ -105,28 +104,23 @@ def file_of(spec: Spec) -> str | None:
     return spec.name if is_path(spec.name) else None
 
 
-def accepting(**options: Accepted) -> Mapping[str, Accepted]:
-    """What options accept, by name: the value of `games.game.Game.accepts`."""
-    return options
-
-
-def options_of(
-    function: Callable[..., Any],
-    spec: Spec,
-    field: str = "game",
-    accepts: Mapping[str, Accepted] | None = None,
-) -> dict[str, Any]:
+def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:
     """The spec's options as keyword arguments of ``function``, converted to the types of its defaults.
 
-    ``accepts`` says of an option which values it may have; a default need not be one of them.
+    A parameter may say which values it accepts: ``Annotated[int, range(5, 21)]``, or a tuple of all values; a
+    default need not be one of them. Without that a whole number is at least 0.
     Raises InvalidInput, which names the spec by ``field``, for an option that is not a parameter, and for a
     value that is not accepted.
     """
-    options, values = Options(spec, field), {}
+    options, values, annotations = Options(spec, field), {}, dict[str, Any]()
+    # A name of another annotation may be known to type checkers alone.
+    with suppress(NameError):
+        annotations = inspect.get_annotations(function, eval_str=True)
     for name, parameter in inspect.signature(function).parameters.items():
-        default, accepted = parameter.default, (accepts or {}).get(name, range(2**31))
+        default, notes = parameter.default, getattr(annotations.get(name), "__metadata__", ())
         if name == "self" or not isinstance(default, int | str):
             continue
+        accepted = next((each for each in notes if isinstance(each, range | tuple)), range(2**31))
         if not isinstance(accepted, range):
             values[name] = type(default)(options.choice(name, str(default), tuple(map(str, accepted))))
         elif isinstance(default, int):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from games.bits import popcount
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Moves, Rules, State
 from games.grid import GridGame, Owners, alternating, num_more, parse_grid, with_numbers
@@ -134,9 +135,7 @@ def pack(state: State) -> np.uint64:
 def unpack(key: np.uint64, state: State) -> None:
     """Write the position with this packed number into ``state``, modified in place."""
     state[FIRST], state[SECOND] = key >> _NINE, key & _MASK
-    state[PLIES] = 0
-    for cell in range(NUM_CELLS):
-        state[PLIES] += ((state[FIRST] | state[SECOND]) >> cell) & 1
+    state[PLIES] = popcount(state[FIRST] | state[SECOND])
 
 
 class TicTacToe(GridGame):

@@ -19,7 +19,8 @@ import stat
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,7 @@ from typing import Any
 from games.errors import BrokenGame, InvalidInput, foreign, said
 from games.game import Game
 from games.jit import make_cacheable, writable_cache
-from games.spec import GYM, OPENSPIEL, Spec, options_of
+from games.spec import GYM, OPENSPIEL, Spec
 
 GROUP = "banyan.games"
 """The group of entry points; each names a subclass of Game, or a function from Spec to Game."""
@@ -121,12 +122,8 @@ def installed() -> dict[str, EntryPoint]:
 
 def game_from_package(point: EntryPoint, spec: Spec) -> Game:
     """The game of an entry point; raises InvalidInput (field ``game``) if it cannot be made."""
-    try:
+    with refusing("game", spec.name, "a package that can be imported"):
         found = foreign(point.load)
-    except Exception as error:
-        raise InvalidInput(
-            "game", spec.name, f"a package that can be imported ({reason_of(error)})"
-        ) from None
     return _make(found, spec)
 
 
@@ -142,16 +139,10 @@ def library_or_refuse(family: str, field: str, value: str) -> Any:
 
 def _make(factory: Any, spec: Spec) -> Game:
     is_class = isinstance(factory, type) and issubclass(factory, Game)
-    try:
+    with refusing("game", str(spec), "a game that can be made"):
         game = foreign(factory.from_spec if is_class else factory, spec)
-    except InvalidInput:
-        raise
-    except Exception as error:
-        raise InvalidInput("game", str(spec), f"a game that can be made ({reason_of(error)})") from None
     if not isinstance(game, Game):
         raise InvalidInput("game", str(spec), f"a Game, not a {type(game).__name__}")
-    if is_class and not game.options:
-        game.options = options_of(factory.__init__, spec)
     game.name = game.name or Path(spec.name).stem
     game.trusted = False
     for field in ("rules", "max_moves", "max_plies"):
@@ -178,13 +169,11 @@ def module_of(path: str, text: str, field: str = "game") -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        foreign(found.loader.exec_module, module)
+        with refusing(field, path, f"{_A[field]} file that runs", path):
+            foreign(found.loader.exec_module, module)
     except InvalidInput:
         del sys.modules[name]
         raise
-    except Exception as error:
-        del sys.modules[name]
-        raise InvalidInput(field, path, f"{_A[field]} file that runs ({reason_of(error, path)})") from None
     return module
 
 
@@ -255,6 +244,20 @@ def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:
     """The frames of a traceback in a file of this name, outermost first; of compiled code the innermost."""
     frames, name = traceback.extract_tb(error.__traceback__), Path(path).name
     return [frame for frame in frames if Path(frame.filename).name == name]
+
+
+@contextmanager
+def refusing(field: str, value: str, accepted: str, path: str = "") -> Iterator[None]:
+    """Within, an exception becomes an InvalidInput, with the reason as `reason_of` gives it.
+
+    For code of users and libraries, called by `games.errors.foreign`; their own InvalidInput stays.
+    """
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except Exception as error:
+        raise InvalidInput(field, value, f"{accepted} ({reason_of(error, path)})") from None
 
 
 def reason_of(error: BaseException, path: str = "") -> str:

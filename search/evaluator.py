@@ -158,13 +158,8 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     spec = evaluator_spec(text)
     kind = _class_in(own.module_of(spec.name, source, FIELD), spec.name)
     options = options_of(kind.__init__, spec, FIELD)
-    try:
+    with own.refusing(FIELD, text, "an evaluator that can be made", spec.name):
         made = foreign(kind, game, **options)
-    except InvalidInput:
-        raise
-    except Exception as error:
-        reason = own.reason_of(error, spec.name)
-        raise InvalidInput(FIELD, text, f"an evaluator that can be made ({reason})") from None
     if not isinstance(made.policy, str) or made.policy not in POLICIES:
         raise InvalidInput(FIELD, text, f"policy = {' or '.join(POLICIES)}, not {made.policy!r}")
     if isinstance(made.concurrency, bool) or not isinstance(made.concurrency, int) or made.concurrency < 1:

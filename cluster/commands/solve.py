@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cluster.play.position import Position
     from games.analysis.position_graph import PositionGraph
     from games.analysis.solving import Solution
-    from games.game import Outcome
+    from games.game import MoveValue
 
 MAX_POSITIONS = 10_000_000
 """About 1 GB if positions have a dozen moves."""
@@ -153,7 +153,7 @@ def _done(done: int, found: int, elapsed_s: float) -> str:
     return f"{counted(found, 'position')} found, {step}, {duration(elapsed_s)}"
 
 
-def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:
+def _moves(shown: Position, solution: Solution) -> list[tuple[MoveValue, int]]:
     """The outcome of each move, and its value for the player to move: the best moves first."""
     sign = 1 if shown.player == 0 else -1
     rated = [(outcome, sign * outcome.value) for outcome in solution.outcomes(solution.start)]

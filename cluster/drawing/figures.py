@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cluster.system import terminal
-from games.analysis.position_graph import Place, PositionGraph
+from games.analysis.position_graph import GraphNode, PositionGraph
 from games.errors import InvalidInput, counted
 from games.explicit_tree import ExplicitTree
 from games.game import CHANCE, FIRST, SECOND, Game
@@ -276,7 +276,7 @@ def figure_of_solved(graph: PositionGraph, kind: str, player: int | None = None)
     return _unfolded(graph, f"what {name} does, whatever the other does", player, only_kept=True)
 
 
-def who_wins(graph: PositionGraph, place: Place) -> str:
+def who_wins(graph: PositionGraph, place: GraphNode) -> str:
     """The value of a position in words."""
     if place.value == 0:
         return "a draw"
@@ -348,7 +348,7 @@ def _of_solved(
     return Figure(f"{named(graph.solution.game)}: {what}", nodes, edges, [*colours, *legend], rows)
 
 
-def _node_of_solved(graph: PositionGraph, place: Place, level: int, player: int | None = None) -> Node:
+def _node_of_solved(graph: PositionGraph, place: GraphNode, level: int, player: int | None = None) -> Node:
     """``player``: whose AND/OR tree it is in."""
     names = graph.solution.game.player_names
     text = place.text.removesuffix(f" {names[FIRST]}").removesuffix(f" {names[SECOND]}")

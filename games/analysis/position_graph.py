@@ -17,7 +17,7 @@ from games.game import FIRST
 
 
 @dataclass(frozen=True)
-class Move:
+class GraphEdge:
     """A legal move of a position: an edge of the graph."""
 
     text: str
@@ -26,7 +26,7 @@ class Move:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class GraphNode:
     """A position: a node of the graph."""
 
     text: str
@@ -38,7 +38,7 @@ class Place:
     """Plies to the end if the winner plays for a short game and the loser for a long one; None for a draw."""
     level: int
     """Length in plies of the shortest path from the start."""
-    moves: tuple[Move, ...]
+    moves: tuple[GraphEdge, ...]
     """The legal moves; empty if the game is over."""
 
     def value_for(self, player: int) -> int:
@@ -57,7 +57,7 @@ class PositionGraph:
         game = solution.game
         unpack = game.calls.unpack
         assert unpack is not None
-        self.places: list[Place] = []
+        self.places: list[GraphNode] = []
         keys, levels = [solution.number_of(solution.start)], [0]
         order = {keys[0]: 0}
         for key, level in zip(keys, levels, strict=True):
@@ -71,9 +71,9 @@ class PositionGraph:
                     order[after] = len(keys)
                     keys.append(after)
                     levels.append(level + 1)
-                moves.append(Move(game.format_move(state, move), order[after]))
+                moves.append(GraphEdge(game.format_move(state, move), order[after]))
             self.places.append(
-                Place(
+                GraphNode(
                     text=game.format_position(state),
                     mover=int(game.calls.current_player(state)) if moves else FIRST,
                     value=solution.value_of(state),
@@ -109,7 +109,7 @@ class PositionGraph:
             level = following
         return sizes, ends
 
-    def keeping(self, place: Place, player: int) -> tuple[Move, ...]:
+    def keeping(self, place: GraphNode, player: int) -> tuple[GraphEdge, ...]:
         """The moves of ``place`` that do not lower the value for ``player``."""
         now = place.value_for(player)
         return tuple(move for move in place.moves if self.places[move.to].value_for(player) >= now)

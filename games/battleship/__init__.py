@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from games.battleship import rules
 from games.battleship.placements import cells_of, fits_at_once, free_places, leaves_room, placements_of
-from games.battleship.position import Reader, format_grids
+from games.battleship.position import BAR, Reader, format_side
 from games.battleship.rules import MAX_SIZE
 from games.battleship.sampling import determinize, make_view
 from games.board import column_name, format_cell, named_grid, row_name
 from games.errors import InvalidInput, counted
 from games.game import FIRST, REST, Board, Cell, Game, Rules, State
 from games.rng import Stream, below
-from games.spec import accepting
 
 MIN_SIZE, MAX_LENGTH = 4, 6
 STANDARD = "5-4-3-3-2"
@@ -43,22 +43,15 @@ class Battleship(Game):
     rules = Rules.of(vars(rules), determinize=determinize)
     exploration = 0.7
     opening_plies = 0
-    accepts = accepting(
-        task=("race", "solo"),
-        size=range(MIN_SIZE, MAX_SIZE + 1),
-        touch=("any", "no_side", "no_contact"),
-        announce_sunk=("no", "yes"),
-        placement=("uniform", "sequential"),
-    )
 
     def __init__(
         self,
-        task: str = "race",
-        size: int = 10,
+        task: Annotated[str, ("race", "solo")] = "race",
+        size: Annotated[int, range(MIN_SIZE, MAX_SIZE + 1)] = 10,
         fleet: str = STANDARD,
-        touch: str = "any",
-        announce_sunk: str = "no",
-        placement: str = "uniform",
+        touch: Annotated[str, ("any", "no_side", "no_contact")] = "any",
+        announce_sunk: Annotated[str, ("no", "yes")] = "no",
+        placement: Annotated[str, ("uniform", "sequential")] = "uniform",
     ) -> None:
         """Raises InvalidInput for a fleet that does not fit the board.
 
@@ -66,14 +59,6 @@ class Battleship(Game):
         ships may touch: any, no_side, no_contact. ``announce_sunk``: no or yes. ``placement``: how the
         hidden fleets are distributed: uniform or sequential.
         """
-        self.options = {
-            "task": task,
-            "size": size,
-            "fleet": fleet,
-            "touch": touch,
-            "announce_sunk": announce_sunk,
-            "placement": placement,
-        }
         self.size, self.touch, self.placement = size, touch, placement
         if _FLEET.fullmatch(fleet) is None:
             raise InvalidInput("game option fleet", fleet, _FLEET_FORM)
@@ -140,7 +125,7 @@ class Battleship(Game):
 
     def format_position(self, state: State) -> str:
         """For each player: the shots as a grid, the announcements, and the fleet shot at if it is dealt."""
-        return format_grids(state, self.ships)
+        return BAR.join(format_side(state, side, self.ships) for side in range(self.num_sides))
 
     def format_seen(self, state: State) -> str:
         """The text of `format_position` without fleets: the shots and answers, which both players know."""

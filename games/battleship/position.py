@@ -25,15 +25,11 @@ from games.grid import with_dots, with_numbers
 
 _CELLS = re.compile(r"(?:[a-z][1-9][0-9]?)+")
 _CELL = re.compile(r"[a-z][0-9]+")
-_BAR = " | "
+BAR = " | "
 
 
-def format_grids(state: State, ships: Sequence[str]) -> str:
-    """The position as text."""
-    return _BAR.join(_format_side(state, side, ships) for side in range(state[rules.SIDES]))
-
-
-def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
+def format_side(state: State, side: int, ships: Sequence[str]) -> str:
+    """The shots of one player as text, with the announcements, and the fleet shot at if it is dealt."""
     size, area = int(state[SIZE]), int(state[AREA])
     cells = [int(value) for value in state[CELLS + side * area : CELLS + (side + 1) * area]]
     signs = [".ox"[min(value & 15, HIT_FIRST)] for value in cells]
@@ -67,7 +63,7 @@ class Reader:
 
         Whether a fleet exists that fits the answers is not checked here but by `Game.observation`.
         """
-        parts = self.text.split(_BAR)
+        parts = self.text.split(BAR)
         if len(parts) != self.sides:
             raise self._refusal(
                 "the shots of both players divided by ' | '" if self.sides == 2 else "the shots of one player"

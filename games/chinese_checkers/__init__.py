@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
@@ -35,11 +36,10 @@ from games.chinese_checkers.rules import (
     WALL,
     WIDTHS,
 )
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import Board, Cell, Game, Rules, State
 from games.grid import format_grid, parse_grid
 from games.jit import source_of
-from games.spec import accepting
 
 NAMES = ("blue", "yellow", "red", "green", "violet", "white")
 PASS = "pass"
@@ -59,14 +59,16 @@ class ChineseCheckers(Game):
     rules = Rules.of(vars(rules), evaluate=rules.returns)
     rows = columns = SIDE
     max_moves = 60
-    accepts = accepting(players=(2, 3, 4, 6), turns=range(1, MAX_TURNS + 1))
 
-    def __init__(self, players: int = 3, turns: int = 1_000) -> None:
+    def __init__(
+        self,
+        players: Annotated[int, (2, 3, 4, 6)] = 3,
+        turns: Annotated[int, range(1, MAX_TURNS + 1)] = 1_000,
+    ) -> None:
         """``players``: 2, 3, 4 or 6, who begin clockwise from the top as in OpenSpiel. ``turns``: the number
         of turns of all players together after which the game is a draw."""
         self.num_players, self.turns = players, turns
         self.player_names = NAMES[:players]
-        self.options = {"players": players, "turns": turns}
         self.max_plies = MOST_HOPS * turns
         self.nominal_simulations_per_s = min(3e7 / turns, 5e5)
         self._signs = "".join(name[0] for name in self.player_names)
@@ -103,15 +105,20 @@ class ChineseCheckers(Game):
         words = text.split(" ")
         owners, mover = parse_grid(" ".join(words[:2]), SIDE, WIDTHS, self._signs, whole=text)
         cells = [owner for row in owners for owner in row]
-        if any(cells.count(player) != rules.EACH for player in range(self.num_players)):
-            raise InvalidInput("position", text, f"{rules.EACH} pieces of each player")
         turns = words[2] if len(words) in (3, 4) else ""
-        if not turns.isascii() or not turns.isdigit() or len(turns) > 5 or int(turns) > self.turns:
-            accepted = f"after the player to move the turns so far, from 0 to {self.turns}"
-            raise InvalidInput("position", text, accepted)
-        if int(turns) % self.num_players != mover:
-            accepted = f"a number of turns after which {self.player_names[mover]} is to move"
-            raise InvalidInput("position", text, accepted)
+        is_count = turns.isascii() and turns.isdigit() and len(turns) <= 5 and int(turns) <= self.turns
+        faults = (
+            (
+                any(cells.count(player) != rules.EACH for player in range(self.num_players)),
+                f"{rules.EACH} pieces of each player",
+            ),
+            (not is_count, f"after the player to move the turns so far, from 0 to {self.turns}"),
+            (
+                is_count and int(turns) % self.num_players != mover,
+                f"a number of turns after which {self.player_names[mover]} is to move",
+            ),
+        )
+        refuse_if_any("position", text, faults)
         if len(words) == 4:
             state = self._after_hops(cells, int(turns), text, words[3])
         else:

@@ -10,6 +10,7 @@ d d e: ``7/7/7/7/3o3/3xx2 o``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from games.errors import InvalidInput
 from games.game import Rules, State
 from games.grid import GridGame, Owners
 from games.jit import source_of
-from games.spec import accepting
 
 MIN_SIDE = 4
 MAX_ROWS = 14
@@ -41,16 +41,18 @@ class ConnectFour(GridGame):
     # by less than the error, smaller ones are worse.
     exploration = 1.0
     opening_plies = 4
-    accepts = accepting(rows=range(MIN_SIDE, MAX_ROWS + 1), columns=range(MIN_SIDE, MAX_COLUMNS + 1))
 
-    def __init__(self, rows: int = 6, columns: int = 7) -> None:
+    def __init__(
+        self,
+        rows: Annotated[int, range(MIN_SIDE, MAX_ROWS + 1)] = 6,
+        columns: Annotated[int, range(MIN_SIDE, MAX_COLUMNS + 1)] = 7,
+    ) -> None:
         """``rows`` and ``columns``: the size of the board, at most 63 for columns * (rows + 1); raises
         InvalidInput if it is larger."""
         if columns * (rows + 1) > MAX_BITS:
             accepted = f"from {MIN_SIDE} to {MAX_BITS // (rows + 1)} with rows={rows}"
             raise InvalidInput("game option columns", columns, accepted)
         self.rows, self.columns = rows, columns
-        self.options = {"rows": rows, "columns": columns}
         self.max_moves = columns
         self.max_plies = rows * columns
         self.nominal_simulations_per_s = 2e6 * 42 / (rows * columns)

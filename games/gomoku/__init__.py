@@ -11,6 +11,7 @@ f6 and g7 on a 12x12 board: ``12/12/12/12/12/6o5/5x6/12/12/12/12/12 x``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,7 @@ from games.gomoku import rules
 from games.gomoku.rules import MAX_SIZE
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
-from games.rules import Evaluator
-from games.spec import accepting
+from games.rules import StaticEvaluator
 
 MIN_SIZE = 5
 
@@ -35,18 +35,17 @@ class Gomoku(GridGame):
     player_names = ("x", "o")
     rules = Rules.of(vars(rules))
     exploration = 0.35
-    accepts = accepting(
-        size=range(MIN_SIZE, MAX_SIZE + 1),
-        candidates=range(5),
-        overline=("wins", "not"),
-    )
 
-    def __init__(self, size: int = 12, candidates: int = 0, overline: str = "wins") -> None:
+    def __init__(
+        self,
+        size: Annotated[int, range(MIN_SIZE, MAX_SIZE + 1)] = 12,
+        candidates: Annotated[int, range(5)] = 0,
+        overline: Annotated[str, ("wins", "not")] = "wins",
+    ) -> None:
         """``size``: cells a side. ``candidates``: moves must be within this distance of a stone, 0 for no
         limit. ``overline``: whether more than five in a row ``wins`` or does ``not``."""
         self.size, self.candidates, self.overline = size, candidates, overline
         self.rows = self.columns = size
-        self.options = {"size": size, "candidates": candidates, "overline": overline}
         self.max_moves = self.max_plies = size * size
         self.nominal_simulations_per_s = 8e5 * 144 / size**2
         self._centre = (size - 1) // 2
@@ -59,10 +58,10 @@ class Gomoku(GridGame):
         return signs
 
     @property
-    def evaluators(self) -> Mapping[str, Evaluator]:
+    def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """``table``, and ``table_printed``, which also evaluates finished games; see `rules`."""
         rule = rules.evaluate
-        return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
+        return {"table": StaticEvaluator(rule), "table_printed": StaticEvaluator(rule, finished=True)}
 
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The cells of the board, or those near to a stone."""
@@ -85,18 +84,17 @@ class Gomoku(GridGame):
         state = np.zeros(rules.CELLS + 2 * area, dtype=np.int32)
         state[rules.SIZE], state[rules.AREA] = size, area
         state[rules.CANDIDATES], state[rules.EXACT] = self.candidates, self.overline == "not"
-        lines_of, fives = source_of(rules.lines_of), source_of(rules.fives)
+        add_stone = source_of(rules.add_stone)
         stones = [
             (size - 1 - row, column, player)
             for player in (FIRST, SECOND)
             for row, column in cells_with(owners, player)
         ]
+        for stone in stones:
+            add_stone(state, *stone)
+        # With all stones there: five of a longer row need not win.
         for row, column, player in stones:
-            for line, bit in zip(lines_of(size, row, column), (column, row, column, column), strict=True):
-                state[line + player] |= 1 << bit
-        for player in (FIRST, SECOND):
-            masks = state[rules.ROWS + player : rules.CELLS : 2]
-            if any(fives(mask, int(state[rules.EXACT])) for mask in masks[masks > 0].tolist()):
+            if add_stone(state, row, column, player):
                 state[rules.OVER], state[rules.RESULT] = 1, 1 - 2 * player
         state[rules.STONES] = len(stones)
         if len(stones) == area:

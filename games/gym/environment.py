@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from games.errors import InvalidInput, foreign
+from games.errors import InvalidInput, foreign, refuse_if_any
 from games.rules import MAX_MOVES
 from games.spec import GYM, TEXT_OF, Spec, parse_spec
-from games.user_games import library_or_refuse, module_of, reason_of
+from games.user_games import library_or_refuse, module_of, refusing
 
 ANSI = "ansi"
 MOST_STEPS = 100_000
@@ -103,19 +103,24 @@ def refuse_reaching_out(spec: Spec) -> None:
     """Raise InvalidInput (field ``game``) for a spec with which clients of a service could reach files, draw
     each step of a simulation, or call methods by name."""
     named = parse(spec)
-    refused = None
-    if named.path is not None or named.module is not None:
-        refused = "an environment of gymnasium's registry, not a file or a module"
-    elif named.arguments.get("render_mode", "ansi") != "ansi":
-        refused = "an environment without render_mode: simulations would draw each of their steps"
-    elif not all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values()):
-        refused = "an environment of gymnasium whose arguments are numbers and words: others may name files"
-    elif named.options.options.get("mask", "auto") not in ("auto", "none"):
-        refused = "mask=auto or mask=none: others name methods"
-    elif named.options.options.get("unseen", "none") != "none":
-        refused = "unseen=none: others name methods"
-    if refused is not None:
-        raise InvalidInput("game", f"{GYM}:{spec.options[TEXT_OF[GYM]]}", refused)
+    arguments, options = named.arguments, named.options.options
+    faults = (
+        (named.path or named.module, "an environment of gymnasium's registry, not a file or a module"),
+        (
+            arguments.get("render_mode", ANSI) != ANSI,
+            "an environment without render_mode: simulations would draw each of their steps",
+        ),
+        (
+            not all(map(_PLAIN_VALUE.fullmatch, arguments.values())),
+            "an environment of gymnasium whose arguments are numbers and words: others may name files",
+        ),
+        (
+            options.get("mask", "auto") not in ("auto", "none"),
+            "mask=auto or mask=none: others name methods",
+        ),
+        (options.get("unseen", "none") != "none", "unseen=none: others name methods"),
+    )
+    refuse_if_any("game", f"{GYM}:{spec.options[TEXT_OF[GYM]]}", faults)
 
 
 def _value(text: str) -> Any:
@@ -145,13 +150,11 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
     arguments = named.values
 
     def made(**more: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                env = foreign(make, **arguments, **more)
-            except Exception as error:
-                accepted = f"an environment that can be made ({reason_of(error)})"
-                raise InvalidInput("game", named.environment, accepted) from None
+        with (
+            warnings.catch_warnings(action="ignore"),
+            refusing("game", named.environment, "an environment that can be made"),
+        ):
+            env = foreign(make, **arguments, **more)
         if not isinstance(env, gymnasium.Env):
             raise InvalidInput("game", named.environment, f"a gymnasium.Env, not a {type(env).__name__}")
         take_over_stickiness(env)
@@ -173,19 +176,16 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
 def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], int | None]:
     more: dict[str, Any] = {"disable_env_checker": True}
     if named.module is not None:
-        try:
+        accepted = "a module that can be imported, which registers environments"
+        with refusing("game", named.environment, accepted):
             foreign(importlib.import_module, named.module)
-        except Exception as error:
-            accepted = f"a module that can be imported, which registers environments ({reason_of(error)})"
-            raise InvalidInput("game", named.environment, accepted) from None
     if named.name.startswith(ALE):
         register_ale(gymnasium)
         if "obs_type" not in named.values:
             # No search looks at the pixels, and each position that is kept would hold its own.
             more["obs_type"] = "ram"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             spec = copy.copy(gymnasium.spec(named.name))
     except gymnasium.error.Error as error:
         raise InvalidInput("game", named.environment, f"an environment of gymnasium ({error})") from None
@@ -278,9 +278,8 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
     elif isinstance(space, spaces.MultiDiscrete):
         count = int(np.prod(space.nvec, dtype=object))
     else:
-        raise InvalidInput(
-            "game", spec, f"actions in a Discrete or MultiDiscrete space, not a {_kind(space)}"
-        )
+        kind = f"{type(space).__name__}{getattr(space, 'shape', None) or ''}"
+        raise InvalidInput("game", spec, f"actions in a Discrete or MultiDiscrete space, not a {kind}")
     if count > MAX_MOVES:
         raise InvalidInput("game", spec, f"an environment with at most {MAX_MOVES} actions, not {count}")
     if isinstance(space, spaces.Discrete):
@@ -292,11 +291,6 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
         part = np.array(np.unravel_index(move, space.nvec.ravel()), dtype=space.dtype).reshape(space.shape)
         parts.append(part + np.asarray(space.start, dtype=space.dtype))
     return parts, ["/".join(map(str, part.ravel().tolist())).replace("/", "_") for part in parts]
-
-
-def _kind(space: Any) -> str:
-    shape = getattr(space, "shape", None)
-    return f"{type(space).__name__}{shape if shape else ''}"
 
 
 def comparable(value: Any) -> Any:

@@ -38,7 +38,7 @@ from games.gym.trial import Found, Trial
 from games.python_game import PythonGame, board_of
 from games.rules import CHANCE, MAX_MOVE_CODE
 from games.spec import Options, Spec
-from games.user_games import reason_of
+from games.user_games import reason_of, refusing
 
 DEFAULT_STEPS = 1000
 """Steps of an episode that nothing else limits."""
@@ -75,11 +75,8 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         accepted = f"at most {limit}, the environment's own limit{lifted}"
         raise InvalidInput("game option steps", steps, accepted)
     env = make()
-    try:
+    with refusing("game", named.environment, "an environment with reset(seed=...)"):
         observation, info = foreign(env.reset, seed=0)
-    except Exception as error:
-        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
-        raise InvalidInput("game", named.environment, accepted) from None
     actions = Actions(env, (observation, info), mask, named.environment)
     close(env)
     most = min(steps or limit or DEFAULT_STEPS, MOST_STEPS)
@@ -153,7 +150,7 @@ class Stage:
 
 
 class GymPosition:
-    """A position of an episode; see `games.python_game.Position`."""
+    """A position of an episode; see `games.python_game.PositionObject`."""
 
     def __init__(self, stage: Stage, episode: int) -> None:
         """The start of an episode."""

@@ -72,7 +72,7 @@ class Step(NamedTuple):
     drew: bool
 
 
-class Player:
+class LinePlayer:
     """Plays an environment at random or as it did before."""
 
     def __init__(self, actions: Actions, spec: str) -> None:
@@ -126,7 +126,7 @@ class Player:
         return () if legal is self.actions.all else (tuple(legal),)
 
 
-class Line(NamedTuple):
+class PlayedLine(NamedTuple):
     """An episode, or the beginning of one."""
 
     number: int
@@ -146,7 +146,7 @@ class OtherEpisode:
     number: int
     point = 0
 
-    def replay(self, player: Hidden, line: Line) -> Step:
+    def replay(self, player: Hidden, line: PlayedLine) -> Step:
         return player.reset(player.states, self.number)
 
 
@@ -157,7 +157,7 @@ class OtherKey:
     number: int
     point = 0
 
-    def replay(self, player: Hidden, line: Line) -> Step:
+    def replay(self, player: Hidden, line: PlayedLine) -> Step:
         return player.turned(Turn(begins=line.begun), line, 0, self.number)
 
 
@@ -168,7 +168,7 @@ class OtherSeed:
     point: int
     seed: int
 
-    def replay(self, player: Hidden, line: Line) -> Step:
+    def replay(self, player: Hidden, line: PlayedLine) -> Step:
         player.go_to(player.states, line.places[self.point - 1])
         player.states.seed(self.seed)
         return player.step(player.states, line.moves[self.point - 1])
@@ -183,7 +183,7 @@ class OtherCall:
     seed: int
     stays: bool
 
-    def replay(self, player: Hidden, line: Line) -> Step:
+    def replay(self, player: Hidden, line: PlayedLine) -> Step:
         return player.turned(Turn(self.call, self.seed, self.stays), line, self.point, line.number)
 
 
@@ -191,7 +191,7 @@ Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
 """What is otherwise at a point of a line: 0 is its reset, n its n th step. ``replay`` plays that point."""
 
 
-class Hidden(Player):
+class Hidden(LinePlayer):
     """The search in one environment."""
 
     def __init__(self, states: States, actions: Actions, spec: str, is_slow: bool, lines: int) -> None:
@@ -249,7 +249,7 @@ class Hidden(Player):
             self.failure = self.failure or reason_of(error)
         return None
 
-    def turned(self, turn: Turn, line: Line, point: int, number: int) -> Step:
+    def turned(self, turn: Turn, line: PlayedLine, point: int, number: int) -> Step:
         """Play a step, or the reset of the episode of this number, with draws as ``turn`` says."""
         states, self._turn = self.states, turn
         if point > 0:
@@ -263,7 +263,7 @@ class Hidden(Player):
         states.find_generators()
         return step
 
-    def _is_hidden_at(self, line: Line, changes: Iterator[Change], until: int) -> bool | None:
+    def _is_hidden_at(self, line: PlayedLine, changes: Iterator[Change], until: int) -> bool | None:
         """Whether it is at a point of a line, after one of these changes; None if too many steps are."""
         same = 0
         for change in changes:
@@ -280,9 +280,9 @@ class Hidden(Player):
                 break
         return False
 
-    def _line(self, number: int, most: int) -> Line:
+    def _line(self, number: int, most: int) -> PlayedLine:
         draw, states, turn = random.Random(number), self.states, Turn()
-        line = Line(number, [], [], [], turn.begun)
+        line = PlayedLine(number, [], [], [], turn.begun)
         line.steps.append(self.turned(turn, line, 0, number))
         line.places.append(self.keep(states))
         while len(line.moves) < most and not line.steps[-1].ended:
@@ -318,7 +318,7 @@ class Hidden(Player):
             if point > 0:
                 yield OtherSeed(point, draw.getrandbits(60))
 
-    def _parting(self, line: Line, change: Change) -> int | None:
+    def _parting(self, line: PlayedLine, change: Change) -> int | None:
         """After how many moves the next one comes out otherwise after equal draws; None if none does."""
         states = self.states
         for point in range(change.point, len(line.moves)):
@@ -333,7 +333,7 @@ class Hidden(Player):
                 return point
         return None
 
-    def _is_told_apart(self, line: Line, change: Change, parting: int) -> bool:
+    def _is_told_apart(self, line: PlayedLine, change: Change, parting: int) -> bool:
         """Whether the futures of the line and of the changed one are distributed differently there."""
         states = self.states
         one = line.places[parting]

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
 from games.errors import InvalidInput
 from games.gym.environment import Actions, comparable, emulator_of
-from games.gym.hidden import PLACES, Hidden, Line, Player, Step
+from games.gym.hidden import PLACES, Hidden, LinePlayer, PlayedLine, Step
 from games.gym.outside import contents
 from games.gym.states import WAYS, States
-from games.user_games import reason_of
+from games.user_games import reason_of, refusing
 
 OUTSIDE = (
     "an environment whose generators are its attributes, or seeded in place: its reset makes one that lies "
@@ -48,7 +49,7 @@ class Found(NamedTuple):
     """At how many places it was examined what is hidden, and of how many; None if it was not looked for."""
 
 
-class Trial(Player):
+class Trial(LinePlayer):
     """Experiments with one environment."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None) -> None:
@@ -64,7 +65,7 @@ class Trial(Player):
         ``lines``: in how many of LINES to look for what is hidden, 0 for none. Raises InvalidInput (field
         ``game``) for an environment that cannot be planned on.
         """
-        try:
+        with closing(self._reference), refusing("game", self.spec, "an environment that plays"):
             elsewhere = self._changes_elsewhere() if lines else []
             if elsewhere and not clairvoyant:
                 accepted = (
@@ -85,13 +86,6 @@ class Trial(Player):
             found = self._with_chance(states, episodes, chance, knows, hidden)
             found = found._replace(guarded=found.guarded and not clairvoyant)
             self.reset(states, 0)
-        except InvalidInput:
-            raise
-        except Exception as error:
-            accepted = f"an environment that plays ({reason_of(error)})"
-            raise InvalidInput("game", self.spec, accepted) from error
-        finally:
-            self._reference.close()
         if found.clairvoyant and not clairvoyant:
             states.close()
             left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
@@ -122,9 +116,9 @@ class Trial(Player):
             changed |= dict.fromkeys(name for name, each in after.items() if before.get(name) != each)
         return [*changed]
 
-    def _recorded(self) -> list[Line]:
+    def _recorded(self) -> list[PlayedLine]:
         states = self._reference
-        episodes: list[Line] = []
+        episodes: list[PlayedLine] = []
         kept = states.look_outside(
             lambda: episodes.extend(self._random_episode(states, number, STEPS) for number in range(EPISODES))
         )
@@ -142,7 +136,7 @@ class Trial(Player):
                     raise InvalidInput("game", self.spec, accepted)
         return episodes
 
-    def _first_right(self, wanted: str, episodes: list[Line]) -> States:
+    def _first_right(self, wanted: str, episodes: list[PlayedLine]) -> States:
         reasons = []
         for way in WAYS:
             if wanted not in ("auto", way.kind):
@@ -167,11 +161,11 @@ class Trial(Player):
             "game", self.spec, f"an environment whose state can be kept ({'; '.join(reasons)})"
         )
 
-    def _replay_all(self, states: States, episodes: list[Line]) -> None:
+    def _replay_all(self, states: States, episodes: list[PlayedLine]) -> None:
         for episode in episodes:
             self._replayed(states, episode.number, episode.moves)
 
-    def _look_at_method(self, episodes: list[Line], name: str) -> None:
+    def _look_at_method(self, episodes: list[PlayedLine], name: str) -> None:
         """Raise InvalidInput for a method that does not do what it should with what is seen and drawn."""
 
         def refuse(accepted: str) -> None:
@@ -203,7 +197,7 @@ class Trial(Player):
                 if futures[0] != futures[1]:
                     refuse("a method that draws from generators of the environment alone")
 
-    def _fault(self, states: States, episodes: list[Line]) -> str | None:
+    def _fault(self, states: States, episodes: list[PlayedLine]) -> str | None:
         """What is wrong with a way of keeping positions; None if nothing was found.
 
         From one position the recorded moves and others are played, in turns of one step each. Both must come
@@ -233,7 +227,7 @@ class Trial(Player):
         return None
 
     def _with_chance(
-        self, states: States, episodes: list[Line], chance: str, knows: bool, hidden: Hidden | None
+        self, states: States, episodes: list[PlayedLine], chance: str, knows: bool, hidden: Hidden | None
     ) -> Found:
         draws = any(step.drew for episode in episodes for step in episode.steps)
         drew = draws or (hidden is not None and hidden.drew)
@@ -260,17 +254,17 @@ class Trial(Player):
                     return True
         return False
 
-    def _random_episode(self, states: States, number: int, steps: int) -> Line:
+    def _random_episode(self, states: States, number: int, steps: int) -> PlayedLine:
         first = self.reset(states, number)
         moves: list[int] = []
         rest = self.random_steps(states, random.Random(number), steps, moves)
-        return Line(number, moves, [first, *rest], [], [])
+        return PlayedLine(number, moves, [first, *rest], [], [])
 
     def _replayed(self, states: States, number: int, moves: list[int]) -> list[Step]:
         return [self.reset(states, number), *(self.step(states, move) for move in moves)]
 
 
-def _beginnings(episode: Line) -> list[list[int]]:
+def _beginnings(episode: PlayedLine) -> list[list[int]]:
     """No moves, and the first half of those that were recorded."""
     return [episode.moves[:cut] for cut in sorted({0, len(episode.moves) // 2})]
 

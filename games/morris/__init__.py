@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from games.board import format_cell, named_grid
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import SECOND, Board, Cell, Game, Rules, State
 from games.morris import play, rules
 from games.spec import Options, Spec
@@ -181,17 +181,24 @@ class Morris(Game):
     def _check(self, state: State, text: str) -> None:
         """Raise InvalidInput for a position that cannot occur in a game."""
         counts = [int(state[rules.STONES + p]).bit_count() + int(state[rules.HANDS + p]) for p in (0, 1)]
-        if max(counts) > self._kind.stones:
-            raise InvalidInput(
-                "position", text, f"at most {self._kind.stones} stones of each player, hands included"
-            )
-        if state[rules.TURNS] > self.cap:
-            raise InvalidInput("position", text, f"at most {self.cap} turns (the cap)")
         own = int(state[rules.STONES + int(state[rules.MOVER])])
-        if state[rules.REMOVING] and (
-            self.variant == "three" or not rules.in_mills(self.board_id, own) or not rules.removable(state)
-        ):
-            raise InvalidInput("position", text, "a mill of the player who is to remove a stone")
+        faults = (
+            (
+                max(counts) > self._kind.stones,
+                f"at most {self._kind.stones} stones of each player, hands included",
+            ),
+            (state[rules.TURNS] > self.cap, f"at most {self.cap} turns (the cap)"),
+            (
+                state[rules.REMOVING]
+                and (
+                    self.variant == "three"
+                    or not rules.in_mills(self.board_id, own)
+                    or not rules.removable(state)
+                ),
+                "a mill of the player who is to remove a stone",
+            ),
+        )
+        refuse_if_any("position", text, faults)
 
     def canonical(self, state: State) -> State:
         """The position with its history sorted and unused entries cleared."""

@@ -13,6 +13,7 @@ cells: ``4/1r2/rrgb/rggb 16``.
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from games.jit import source_of
 from games.rng import below, new_stream
 from games.samegame import rules
 from games.samegame.rules import MOST_COLOURS
-from games.spec import accepting
 
 MIN_SIDE = 4
 MAX_COLUMNS = 16
@@ -46,17 +46,17 @@ class SameGame(Game):
     rules = Rules.of(vars(rules))
     player_names = ("player",)
     opening_plies = 0
-    accepts = accepting(
-        columns=range(MIN_SIDE, MAX_COLUMNS + 1),
-        rows=range(MIN_SIDE, MAX_ROWS + 1),
-        colours=range(2, MOST_COLOURS + 1),
-    )
 
-    def __init__(self, columns: int = 15, rows: int = 15, colours: int = 5, seed: int = 1) -> None:
+    def __init__(
+        self,
+        columns: Annotated[int, range(MIN_SIDE, MAX_COLUMNS + 1)] = 15,
+        rows: Annotated[int, range(MIN_SIDE, MAX_ROWS + 1)] = 15,
+        colours: Annotated[int, range(2, MOST_COLOURS + 1)] = 5,
+        seed: int = 1,
+    ) -> None:
         """``columns`` (4 to 16) and ``rows`` (4 to 15): the size of the board. ``colours``: how many, 2 to 7.
         ``seed``: of the random start position."""
         self.rows, self.columns = rows, columns
-        self.options = {"columns": columns, "rows": rows, "colours": colours, "seed": seed}
         self._colours, self._seed = colours, seed
         # Each move removes two stones or more.
         self.max_moves = self.max_plies = rows * columns // 2

@@ -15,13 +15,13 @@ the player's own moves with ``count=own_moves``, and the moves of both players w
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 from games.compile.specialise import specialise
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.grid import cells_with, parse_grid, with_numbers
 from games.jit import source_of
-from games.spec import accepting
 from games.thud import board as layout
 from games.thud import rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
@@ -56,7 +56,7 @@ CAPTURES = {
     "one_or_none": layout.ONE_OR_NONE,
 }
 ENDS = {"seed_agreement": layout.BY_AGREEMENT, "cap": layout.BY_CAP, "annihilation": layout.BY_ANNIHILATION}
-MOST_PLIES = 5000
+NUMBERS_OF_PLIES = range(1, 5001)
 
 _COUNTS = (layout.SINCE, layout.SINCE + 1, layout.PLIES)
 _FORM = (
@@ -76,29 +76,17 @@ class Thud(Game):
     opening_plies = 0
     points = 32
 
-    accepts = accepting(
-        ruleset=tuple(RULESETS),
-        first=("dwarfs", "trolls"),
-        troll_capture=tuple(CAPTURES),
-        shove_requires_capture=("no", "yes"),
-        end=tuple(ENDS),
-        agreement_moves=range(1, MOST_PLIES + 1),
-        count=("own_moves", "plies"),
-        no_capture=range(1, MOST_PLIES + 1),
-        turns=range(1, MOST_PLIES + 1),
-    )
-
     def __init__(
         self,
-        ruleset: str = "official",
-        first: str = "dwarfs",
-        troll_capture: str = "",
-        shove_requires_capture: str = "",
-        end: str = "",
-        agreement_moves: int = 120,
-        count: str = "own_moves",
-        no_capture: int = 200,
-        turns: int = 0,
+        ruleset: Annotated[str, (*RULESETS,)] = "official",
+        first: Annotated[str, ("dwarfs", "trolls")] = "dwarfs",
+        troll_capture: Annotated[str, (*CAPTURES,)] = "",
+        shove_requires_capture: Annotated[str, ("no", "yes")] = "",
+        end: Annotated[str, (*ENDS,)] = "",
+        agreement_moves: Annotated[int, NUMBERS_OF_PLIES] = 120,
+        count: Annotated[str, ("own_moves", "plies")] = "own_moves",
+        no_capture: Annotated[int, NUMBERS_OF_PLIES] = 200,
+        turns: Annotated[int, NUMBERS_OF_PLIES] = 0,
     ) -> None:
         """The options as in games/GAMES.md; what is empty or 0 is as in the ruleset."""
         preset = RULESETS[ruleset]
@@ -169,17 +157,22 @@ class Thud(Game):
         dwarfs, trolls, stones = (
             sorted(_ROWS[row][place] for row, place in cells_with(signs, sign)) for sign in range(3)
         )
-        if stones != [layout.STONE]:
-            raise InvalidInput("position", position, "the Thudstone * in the middle cell only")
         turn = int(mover != self._first)
         since_dwarfs, since_trolls, plies = map(int, counts or (0, 0, turn))
-        if len(dwarfs) > layout.MAX_DWARFS or len(trolls) > layout.MAX_TROLLS:
-            raise InvalidInput("position", position, "at most 32 dwarfs and 8 trolls")
-        if plies % 2 != turn or plies > self.max_plies:
-            parity = "odd" if turn else "even"
-            raise InvalidInput("position", position, f"an {parity} number of plies, at most {self.max_plies}")
-        if max(since_dwarfs, since_trolls) > plies:
-            raise InvalidInput("position", position, "no more moves since a capture than plies")
+        parity = "odd" if turn else "even"
+        faults = (
+            (stones != [layout.STONE], "the Thudstone * in the middle cell only"),
+            (
+                len(dwarfs) > layout.MAX_DWARFS or len(trolls) > layout.MAX_TROLLS,
+                "at most 32 dwarfs and 8 trolls",
+            ),
+            (
+                plies % 2 != turn or plies > self.max_plies,
+                f"an {parity} number of plies, at most {self.max_plies}",
+            ),
+            (max(since_dwarfs, since_trolls) > plies, "no more moves since a capture than plies"),
+        )
+        refuse_if_any("position", position, faults)
         state = self._state_of(dwarfs, trolls)
         state[layout.MOVER], state[layout.PLIES] = mover, plies
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls

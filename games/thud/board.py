@@ -150,8 +150,7 @@ def state_of(dwarfs: list[int], trolls: list[int]) -> State:
     pieces = [*dwarfs, *trolls]
     for cell in CELLS:
         if cell != STONE and cell not in pieces:
-            for kind in range(4):
-                line, bit = source_of(line_of)(cell, kind)
+            for line, bit in (LINE_OF[cell, kind] for kind in range(4)):
                 state[LINES + line] ^= 1 << bit
     for place, cell in enumerate(dwarfs):
         state[DWARF + place], state[BOARD + cell] = cell, 1 + place
@@ -164,6 +163,8 @@ def state_of(dwarfs: list[int], trolls: list[int]) -> State:
 
 CELLS = [16 * row + column for row in range(1, 16) for column in range(1, 16) if on_board(row, column)]
 """The 165 cells of the octagon, including the Thudstone's cell."""
+LINE_OF = {(cell, kind): source_of(line_of)(cell, kind) for cell in CELLS for kind in range(4)}
+"""By (cell, kind of line): the line, and the cell's bit in it; see `line_of`."""
 
 TROLL_STARTS = sorted(STONE + int(step) for step in AROUND)
 DWARF_STARTS = [
@@ -180,9 +181,10 @@ def _paths() -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
     """Compute the tables FIRST_PATH and ENDS."""
     first = np.zeros(4 * 256, dtype=np.int32)
     ends: list[int] = []
-    places = {(cell, kind): source_of(line_of)(cell, kind) for cell in CELLS for kind in range(4)}
-    for (cell, kind), (line, _) in places.items():
-        others = sorted((places[other, kind][1], other) for other in CELLS if places[other, kind][0] == line)
+    for (cell, kind), (line, _) in LINE_OF.items():
+        others = sorted(
+            (LINE_OF[other, kind][1], other) for other in CELLS if LINE_OF[other, kind][0] == line
+        )
         first[4 * cell + kind] = len(ends) - others[0][0]
         ends += [256 * cell + other for _, other in others]
     return first, np.array(ends, dtype=np.uint16)

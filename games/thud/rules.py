@@ -7,12 +7,10 @@ moves are equally likely.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import Int, njit, source_of
+from games.jit import Int, njit
 from games.rng import LOW_32, S32, Stream, below, next_uint64
 from games.rules import FIRST, Moves
 from games.thud.board import (
@@ -25,12 +23,12 @@ from games.thud.board import (
     BY_CAP,
     BY_PLIES,
     CAPTURE,
-    CELLS,
     DWARF,
     DWARFS,
     EMPTY,
     END,
     FIRST_TROLL,
+    LINE_OF,
     LINES,
     MOVER,
     NO_CAPTURE,
@@ -50,7 +48,6 @@ from games.thud.board import (
     decode,
     encode,
     is_shut_in,
-    line_of,
     near,
     shift,
     take,
@@ -67,12 +64,11 @@ _OFFSET = np.array([*range(14), *range(14), *range(9), *range(9)], dtype=np.int3
 def _places() -> npt.NDArray[np.int32]:
     """By (cell, kind of line): the line, the cell's bit in it (<< 8), and the line's first bit (<< 16), which
     is 1 for all rows and columns, because they are proposed in full."""
-    found = {(cell, kind): source_of(line_of)(cell, kind) for cell, kind in product(CELLS, range(4))}
     first = [1] * 32 + [SIZE] * 64
     places = np.zeros(4 * 256, dtype=np.int32)
-    for line, bit in found.values():
+    for line, bit in LINE_OF.values():
         first[line] = min(first[line], bit)
-    for (cell, kind), (line, bit) in found.items():
+    for (cell, kind), (line, bit) in LINE_OF.items():
         places[4 * cell + kind] = line | bit << 8 | first[line] << 16
     return places
 

@@ -11,14 +11,15 @@ cell; then the score so far; then ``tile`` if a new tile is due:
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from games.board import format_cell
 from games.compile.specialise import cached_njit
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import Cell, Game, Rules, State
 from games.rng import Stream, below, new_stream
-from games.spec import accepting
 from games.twenty48 import rules
 
 SIDE = 4
@@ -53,12 +54,10 @@ class Twenty48(Game):
     nominal_simulations_per_s = 2e5
     rows = columns = SIDE
     max_moves = 2 * CELLS
-    accepts = accepting(tile=TILES)
 
-    def __init__(self, seed: int = 0, tile: int = 32768) -> None:
+    def __init__(self, seed: int = 0, tile: Annotated[int, TILES] = 32768) -> None:
         """``seed``: of the two tiles of the start position. ``tile``: the tile that ends the game, a power of
         two from 8 to 32768."""
-        self.options = {"seed": seed, "tile": tile}
         self._seed, self._tile = seed, tile
         # j tiles of 2**k or more: before the last of them was made there were j + 1 of 2**(k-1) or more, and
         # so on down to j + k - 2 of 4 or more, which are at most 16. So the j-th largest tile is at most
@@ -114,20 +113,20 @@ class Twenty48(Game):
         ):
             raise InvalidInput("position", text, _FORM)
         tiles = [known[tile] for row in reversed(rows) for tile in row]
-        self._look_at(text, tiles, int(score), bool(due))
-        return self._state_of(tiles, int(score), bool(due))
-
-    def _look_at(self, text: str, tiles: list[int], score: int, due: bool) -> None:
-        """Raise InvalidInput (field ``position``) for tiles that no game has."""
         ranked = sorted(tiles, reverse=True)
-        if score > MAX_SCORE:
-            raise InvalidInput("position", text, f"a score of at most {MAX_SCORE}")
-        if max(tiles) > self._tile or any(tile > _most(place) for place, tile in enumerate(ranked)):
-            accepted = f"tiles that can be made before the game ends with a {self._tile}"
-            raise InvalidInput("position", text, accepted)
-        if not any(tiles) or (due and (all(tiles) or self._tile in tiles)):
-            accepted = "at least one tile, and a new tile due only on an empty cell of an unfinished game"
-            raise InvalidInput("position", text, accepted)
+        faults = (
+            (int(score) > MAX_SCORE, f"a score of at most {MAX_SCORE}"),
+            (
+                ranked[0] > self._tile or any(tile > _most(place) for place, tile in enumerate(ranked)),
+                f"tiles that can be made before the game ends with a {self._tile}",
+            ),
+            (
+                not any(tiles) or (due and (all(tiles) or self._tile in tiles)),
+                "at least one tile, and a new tile due only on an empty cell of an unfinished game",
+            ),
+        )
+        refuse_if_any("position", text, faults)
+        return self._state_of(tiles, int(score), bool(due))
 
     def cell(self, state: State, row: int, column: int) -> str | Cell | None:
         """The number of the tile, or None."""

@@ -13,7 +13,6 @@ from typing import Any
 from games.compile.rule_stubs import determinize
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game
-from games.rules import HasForm
 from search.features import Features
 from search.kernel import (
     backup,
@@ -63,7 +62,7 @@ OUTER: Table = (
 """The kernels, which Python calls."""
 
 
-def constants_of(game: HasForm, features: Features) -> dict[str, bool]:
+def constants_of(game: Game | known.KnownGame, features: Features) -> dict[str, bool]:
     """The constants of `search.kernel.params`, and those of rules that a search has in another way."""
     alone = game.num_players == 1
     rules = game.rules
@@ -108,7 +107,9 @@ def functions_of_known(game: Game, features: Features) -> dict[str, Function]:
     return specialise((loop.select_leaves, loop.absorb_leaves), over_known, bound)
 
 
-def _inner(game: HasForm, constants: dict[str, bool], bound: dict[str, Any]) -> dict[str, Function]:
+def _inner(
+    game: Game | known.KnownGame, constants: dict[str, bool], bound: dict[str, Any]
+) -> dict[str, Function]:
     # Kernels in plain Python call the loops from there.
     choices = specialise(_needed(CHOICES, constants), game, bound, inner=constants["COMPILED"], compiled=True)
     return choices | specialise(_needed(INNER, constants), game, bound | choices, inner=True)

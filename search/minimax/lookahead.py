@@ -16,7 +16,7 @@ import numpy as np
 from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
-from games.rules import Evaluator
+from games.rules import StaticEvaluator
 from search.minimax import alphabeta
 from search.minimax.alphabeta import (
     CUTS,
@@ -60,7 +60,7 @@ class Foresight:
 class Lookahead:
     """Searches of one game with one evaluator, each in its own memory: safe to use from any thread."""
 
-    def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
+    def __init__(self, game: Game, evaluator: StaticEvaluator | None) -> None:
         extra = {} if evaluator is None else {"evaluate": evaluator.rule}
         functions = specialise(_GENERIC, game, extra)
         self.evaluate: Callable[[State], float] = (lambda state: 0.0) if evaluator is None else evaluator.rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -127,17 +128,6 @@ class Coin(Walk):
         return self.at, float(coin == action), self.at >= 5, False, {"coin": coin}
 
 
-class OwnGenerator(Coin):
-    """Draws from a generator that reset does not seed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.random = random.Random()
-
-    def draw(self) -> int:
-        return self.random.randrange(2)
-
-
 class HeldGenerator(Coin):
     """A part of it holds a generator."""
 
@@ -161,19 +151,6 @@ class GlobalRandom(Coin):
 
     def draw(self) -> int:
         return random.randrange(2)
-
-
-class Sticky(Coin):
-    """Draws from what only it can seed, as emulators do."""
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        found = super().reset(seed=seed)
-        self.inner = 0 if seed is None else seed
-        return found
-
-    def draw(self) -> int:
-        self.inner = (self.inner * 1103515245 + 12345) % 2**31
-        return self.inner >> 16 & 1
 
 
 class RareDraw(Walk):
@@ -267,20 +244,15 @@ class Truncating(Walk):
 
 
 class Raises(RareDraw):
-    """Fails where random play hardly comes."""
+    """Fails, or ends its process, where random play hardly comes."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__()
+        self.error = error
 
     def step(self, action: Any) -> Any:
         if self.at == 7:
-            raise RuntimeError("seven is too far")
-        return super().step(action)
-
-
-class Exits(RareDraw):
-    """Ends its process there."""
-
-    def step(self, action: Any) -> Any:
-        if self.at == 7:
-            raise SystemExit("seven is too far")
+            raise vars(builtins)[self.error]("seven is too far")
         return super().step(action)
 
 
@@ -296,18 +268,6 @@ class Unseeded(Walk):
 
     def reset(self) -> Any:  # type: ignore[override]
         return super().reset()
-
-
-class Hidden(Walk):
-    """What is drawn at the start decides later, and nobody sees it."""
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        found = super().reset(seed=seed)
-        self.secret = int(self.np_random.integers(2))
-        return found
-
-    def step(self, action: Any) -> Any:
-        return 1, float(action == self.secret), True, False, {}
 
 
 class Unseen(Walk):
@@ -652,16 +612,6 @@ class Shuffled(Guess):
         self.np_random.shuffle(self.cards)
         self.shown = float(self.cards[0][0])
         return float(found)
-
-
-class Turned(Guess):
-    """A hidden coin turns all others."""
-
-    def prepare(self, seed: int | None) -> None:
-        self.turned = self.toss()
-
-    def coin(self, action: int) -> float:
-        return self.toss() ^ self.turned
 
 
 class Renewed(Guess):

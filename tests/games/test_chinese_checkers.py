@@ -101,29 +101,6 @@ def test_a_series_of_hops_may_be_ended() -> None:
             game.parse_position(text.replace("l3,l5", wrong))
 
 
-def test_who_fills_the_opposite_triangle_wins() -> None:
-    game = _load("chinese_checkers:players=2")
-    state = game.parse_position("1/2/3/4/13/yyyyy7/yyyyy6/10/9/10/11/12/4b8/1bbb/bbb/bb/b b 100")
-    assert not game.rules.is_terminal(state)
-    game.play_text(state, ["e13e14"])
-    assert game.rules.is_terminal(state) and game.outcome_text(state) == "blue wins"
-    assert [game.rules.score(state, player) for player in (0, 1)] == [1.0, -1.0]  # type: ignore[misc]
-    again = game.parse_position(game.format_position(state))
-    assert game.rules.is_terminal(again) and game.legal_moves(again) == []
-    with pytest.raises(InvalidInput, match="the game is over"):
-        game.play_text(again, ["pass"])
-
-
-def test_turns_end_the_game_in_a_draw() -> None:
-    game = _load("chinese_checkers:turns=3")
-    state = game.initial_state()
-    for _ in range(3):
-        step = next(move for move in game.legal_moves(state) if state[rules.BOARD + rules.NEAR[move]] < 0)
-        game.rules.play(state, step)
-    assert game.rules.is_terminal(state) and game.outcome_text(state) == "a draw"
-    assert [game.rules.score(state, player) for player in range(3)] == [0.0, 0.0, 0.0]  # type: ignore[misc]
-
-
 @pytest.mark.skipif(not JIT, reason="takes a minute without compilation")
 @pytest.mark.parametrize("players", rules.HOMES)
 def test_greedy_players_come_to_an_end(players: int) -> None:

@@ -48,21 +48,6 @@ def test_every_four_wins_and_no_line_runs_over_an_edge(spec: str) -> None:
         assert not rules.has_four(sum(1 << c * height + r for r, c in ends), height)
 
 
-def test_a_stone_that_joins_two_fours_may_be_the_last() -> None:
-    game = _load("connect_four")
-    state = game.parse_position("7/7/7/7/ooo1ooo/xxxxxxx o")
-    assert game.rules.is_terminal(state)
-    assert game.rules.returns(state) == 1.0
-
-
-def test_full_columns_are_named_as_such() -> None:
-    game = _load("connect_four")
-    state: State = game.initial_state()
-    game.play_text(state, ["a", "a", "a", "a", "a", "a"])
-    with pytest.raises(InvalidInput, match="a column that is not full: b, c, d, e, f, g"):
-        game.parse_move(state, "a")
-
-
 PUBLISHED = [
     # From the test sets of Pascal Pons, "Solving Connect 4" (2015): columns from 1, and a score, whose sign
     # is the value for the player to move.

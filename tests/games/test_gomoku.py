@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import games
-from games import InvalidInput
 from games.gomoku import Gomoku, rules
 from games.jit import source_of
 from games.rng import new_stream
@@ -78,45 +77,6 @@ def test_every_five_wins_wherever_it_lies(step: tuple[int, int], player: int) ->
                 game.rules.play(state, r * 7 + c)
             assert game.rules.is_terminal(state)
             assert game.rules.returns(state) == (1.0, -1.0)[player]
-
-
-@pytest.mark.parametrize(("overline", "result"), [("wins", 1.0), ("not", None)])
-def test_six_in_a_row(overline: str, result: float | None) -> None:
-    game = _load(f"gomoku:overline={overline}")
-    state = game.initial_state()
-    game.play_text(state, ["a1", "a12", "b1", "c12", "c1", "e12", "e1", "g12", "f1", "i12", "d1"])
-    assert game.rules.is_terminal(state) == (result is not None)
-    if result is not None:
-        assert game.rules.returns(state) == result
-    else:
-        assert len(game.legal_moves(game.canonical(state))) == 144 - 11
-
-
-def test_lines_do_not_run_over_the_edge() -> None:
-    game = _load("gomoku:size=5")
-    state = game.initial_state()
-    game.play_text(state, ["c1", "a3", "d1", "b3", "e1", "c4", "a2", "d4", "b2"])
-    assert not game.rules.is_terminal(state)
-
-
-def test_a_move_that_is_no_candidate_is_refused() -> None:
-    game = _load("gomoku:candidates=2")
-    state = game.initial_state()
-    game.play_text(state, ["f6"])
-    assert game.parse_move(state, "h8") == 7 * 12 + 7
-    for text in ("i6", "f6", "a1", "m1", "a13"):
-        with pytest.raises(InvalidInput, match="from a1 to l12 within 2 cells of a stone"):
-            game.parse_move(state, text)
-
-
-def test_a_finished_position_is_read_as_finished() -> None:
-    game = _load("gomoku:size=5")
-    state = game.parse_position("xxxxx/oooo1/5/5/5 o")
-    assert game.rules.is_terminal(state)
-    assert game.rules.returns(state) == 1.0
-    # Two fives at once: the last stone made both.
-    state = game.parse_position("xxxxx/x1ooo/xoo2/xo3/xoo2 o")
-    assert game.rules.returns(state) == 1.0
 
 
 COUNTS = {0: 0, 1: 1, 2: 5, 3: 25, 4: 100, 5: 10_000}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache, reduce
 from operator import xor
 
-import numpy as np
 import pytest
 
 import games
-from games import Game, InvalidInput
+from games import Game
 from games.analysis.solving import solve
 from games.board import draw
 from games.game import State
@@ -60,22 +59,6 @@ def test_who_moves_wins_if_and_only_if_the_piles_do_not_cancel(pile: int) -> Non
             assert solution.value_of(state) == (1 if wins else -1) * (
                 1 - 2 * game.rules.current_player(state)
             )
-
-
-def test_position_text() -> None:
-    game = games.load("grundy:pile=16")
-    state = game.initial_state()
-    assert game.format_position(state) == "16 first"
-    game.play_text(state, ["16-5+11", "11-4+7", "5-1+4"])
-    assert game.format_position(state) == "7+4+4+1 second"
-    assert np.array_equal(game.parse_position("4+1+7+4 second"), state)
-
-
-@pytest.mark.parametrize("text", ["7-3+5", "7-4+3", "4-2+2", "5-1+4", "7-0+7", "99-1+98", "7-03+4", "2-1+1"])
-def test_illegal_splits_are_refused(text: str) -> None:
-    game = games.load("grundy:pile=16")
-    with pytest.raises(InvalidInput, match="7-3\\+4"):
-        game.parse_move(game.parse_position("7+4+4+1 first"), text)
 
 
 def test_board_is_ten_piles_a_row() -> None:

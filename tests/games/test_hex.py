@@ -120,12 +120,3 @@ def test_rows_are_drawn_slanted() -> None:
     assert drawn.count("<polygon") == 10
     assert drawn.count("<polyline") == 4
     assert "<rect" not in drawn
-
-
-def test_taken_cells_are_refused() -> None:
-    game = _load()
-    state = game.initial_state()
-    game.play_text(state, ["f6"])
-    with pytest.raises(InvalidInput, match="an empty cell from a1 to k11, or swap") as caught:
-        game.parse_move(state, "f6")
-    assert (caught.value.field, caught.value.value) == ("moves", "f6")

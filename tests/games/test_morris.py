@@ -82,30 +82,6 @@ def test_playouts_take_every_step_of_the_cross(rows: tuple[str, ...], turned: in
     assert (lengths[0], results[0]) == (1, 0.0)
 
 
-@pytest.mark.parametrize(("repetition", "rounds"), [("first", 1), ("threefold", 2), ("none", 40)])
-def test_repetition_draws(repetition: str, rounds: int) -> None:
-    game = games.load(f"morris:repetition={repetition}")
-    state = game.parse_position("w../..w/.w./.b..../w.b/.b./..b w 0 0 18")
-    for _ in range(rounds):
-        assert not game.rules.is_terminal(state)
-        game.play_text(state, ["a7-a4", "g1-g4", "a4-a7", "g4-g1"])
-    assert game.rules.is_terminal(state) == (repetition != "none")
-    assert game.rules.returns(state) == 0.0
-    assert game.format_position(state).endswith("drawn") == (repetition != "none")
-
-
-@pytest.mark.parametrize(
-    "position", ["w../..w/.w./.b..../w.b/.b./..b w 0 0 18", ".../.w./.../....../.../.b./... w 9 9 2"]
-)
-def test_a_position_that_was_given_counts_as_its_first_occurrence(position: str) -> None:
-    """Also with stones in hand, where those on the board may move."""
-    game = games.load("morris:variant=lasker")
-    state = game.parse_position(position)
-    there_and_back = "a7-a4 g1-g4 a4-a7 g4-g1" if " 0 0 " in position else "d6-f6 d2-f2 f6-d6 f2-d2"
-    game.play_text(state, there_and_back.split())
-    assert game.format_position(state).endswith("drawn")
-
-
 def test_lasker_s_start_is_read_back_as_it_is() -> None:
     game = games.load("morris:variant=lasker")
     start = game.initial_state()

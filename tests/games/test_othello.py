@@ -9,10 +9,9 @@ import pytest
 import games
 from games import InvalidInput
 from games import othello as rules
-from games.analysis.perft import perft
 from games.grid import format_grid
 from games.othello import Othello
-from tests.games.common import JIT, best_value, loaded
+from tests.games.common import best_value, loaded
 
 SIZES = ["othello", "othello:size=6", "othello:size=4"]
 
@@ -55,16 +54,6 @@ def test_runs_end_at_the_edge_of_the_board() -> None:
     assert _load("othello:size=6").parse_position("4bw/6/6/6/6/6 b")[rules.LEGAL] == 0
 
 
-def test_the_shortest_game_ends_with_no_white_disc() -> None:
-    """Nine moves, found by Emmanuel Lazard among others: black takes everything."""
-    game = _load()
-    state = game.initial_state()
-    game.play_text(state, ["e6", "f4", "e3", "f6", "g5", "d6", "e7", "f5", "c5"])
-    assert game.rules.is_terminal(state)
-    assert int(state[1]) == 0
-    assert game.outcome_text(state) == "black wins 13-0"
-
-
 def test_a_pass_is_the_only_move_of_who_has_none() -> None:
     game = _load()
     state = game.parse_position("wb6/8/8/8/8/8/8/8 b")
@@ -80,28 +69,8 @@ def test_a_pass_is_the_only_move_of_who_has_none() -> None:
     assert game.cells_of(rules.PASS_MOVE) is None
 
 
-def test_equal_discs_are_a_draw() -> None:
-    game = _load("othello:size=4")
-    state = game.parse_position("bbbb/bbbb/wwww/wwww b")
-    assert game.rules.is_terminal(state)
-    assert game.rules.returns(state) == 0.0
-    assert game.outcome_text(state) == "a draw 8-8"
-
-
 @pytest.mark.slow
 def test_the_smallest_board_has_its_known_value() -> None:
     """Othello 4x4 is won by the second player: here by trying everything."""
     game = _load("othello:size=4")
     assert best_value(game, game.parse_position("4/1wb1/1bw1/4 b"), {}) == -1.0
-
-
-def test_cells_that_turn_nothing_over_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="a cell that turns over a disc: d3, c4, f5, e6") as caught:
-        _load().parse_move(_load().initial_state(), "a1")
-    assert (caught.value.field, caught.value.value) == ("moves", "a1")
-
-
-@pytest.mark.skipif(not JIT, reason="three million positions in plain Python")
-def test_nine_plies_have_the_published_count() -> None:
-    game = _load()
-    assert perft(game, game.initial_state(), 9) == 3_005_288

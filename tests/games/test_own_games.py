@@ -109,6 +109,17 @@ def test_options_are_the_parameters_of_init(tmp_path: Path) -> None:
             games.load(f"{path}:{wrong}")
 
 
+def test_a_parameter_says_what_it_accepts(tmp_path: Path) -> None:
+    """An annotation that only type checkers can read does no harm."""
+    path = tmp_path / "nim.py"
+    nim = "from typing import Annotated" + NIM
+    path.write_text(nim.replace("stones=10", "stones: 'Annotated[int, range(4, 9)]' = 5"))
+    with pytest.raises(InvalidInput, match="a whole number from 4 to 8"):
+        games.load(f"{path}:stones=9")
+    path.write_text(nim.replace("stones=10", "stones: 'Unknown' = 5"))
+    assert games.load(str(path)).options == {"stones": 5}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

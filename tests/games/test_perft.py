@@ -33,7 +33,7 @@ SUITES = [
     Suite("connect_four", "", [7, 49, 343, 2_401, 16_807, 117_649, 823_536, 5_673_234]),
     Suite("connect_four:rows=5,columns=4", "", [4, 16, 64, 256, 1_024, 4_092, 16_296, 63_420, 246_264]),
     # Published counts (Paul Bynum's and others'), equal to OpenSpiel 2.0.2's othello.
-    Suite("othello", "", [4, 12, 56, 244, 1_396, 8_200, 55_092]),
+    Suite("othello", "", [4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216, 3_005_288]),
     # Equal to OpenSpiel 2.0.2's breakthrough with the same rows and columns.
     Suite("breakthrough", "", [22, 484, 11_132, 256_036]),
     Suite("breakthrough:rows=6,columns=5", "", [13, 169, 2_331, 31_545, 453_608]),

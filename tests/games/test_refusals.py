@@ -1,4 +1,4 @@
-"""Options and positions that a game refuses, with what its errors name as accepted instead."""
+"""Options, positions and moves that a game refuses, with what its errors name as accepted instead."""
 
 from __future__ import annotations
 
@@ -187,6 +187,7 @@ POSITIONS: dict[str, dict[str, list[str]]] = {
         "no empty column to the left of a stone": ["4/4/4/r1bb 0"],
         "points from 0 on": ["4/4/4/rrbb -1"],
         "points from 1000 on": ["4/4/4/4 999"],
+        "points from -14 on": ["4/rgrg/grgr/rbyb -15"],
     },
     "2048": {
         "4 rows from the top": [
@@ -272,6 +273,27 @@ POSITIONS: dict[str, dict[str, list[str]]] = {
 }
 """By spec and what is accepted instead (a pattern), positions."""
 
+MOVES: dict[tuple[str, str], dict[str, list[str]]] = {
+    ("othello", ""): {"a cell that turns over a disc: d3, c4, f5, e6": ["a1"]},
+    ("breakthrough", ""): {
+        "a move of a piece of white, such as a2a3": ["a7a6", "a2"],
+        "from a2 to a3 or b3": ["a2a4"],
+        "such as a2a3": ["a2-a3-a4"],
+    },
+    ("hex", "f6"): {"an empty cell from a1 to k11, or swap": ["f6"]},
+    ("gomoku:candidates=2", "f6"): {
+        "from a1 to l12 within 2 cells of a stone": ["i6", "f6", "a1", "m1", "a13"],
+    },
+    ("connect_four", "a a a a a a"): {"a column that is not full: b, c, d, e, f, g": ["a"]},
+    ("grundy:pile=16", "16-5+11 11-4+7 5-1+4"): {
+        r"7-3\+4": ["7-3+5", "7-4+3", "4-2+2", "5-1+4", "7-0+7", "99-1+98", "7-03+4", "2-1+1"],
+    },
+    ("jobshop:data=0-3.1-2.2-2_0-2.2-1.1-4_1-4.2-3.0-1", ""): {
+        "a job with an operation for the machine that is next: 1, 2": ["3", "0", "j", ""],
+    },
+}
+"""By spec and the moves played, and by what is accepted instead (a pattern), moves."""
+
 
 @pytest.mark.parametrize(
     ("spec", "accepted"),
@@ -301,6 +323,24 @@ def test_impossible_positions_are_refused(spec: str, text: str, accepted: str) -
     with pytest.raises(InvalidInput, match=accepted or "position") as caught:
         games.load(spec).parse_position(text)
     assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "played", "text", "accepted"),
+    [
+        (spec, played, text, accepted)
+        for (spec, played), refused in MOVES.items()
+        for accepted, texts in refused.items()
+        for text in texts
+    ],
+)
+def test_illegal_moves_are_refused(spec: str, played: str, text: str, accepted: str) -> None:
+    game = games.load(spec)
+    state = game.initial_state()
+    game.play_text(state, played.split())
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        game.parse_move(state, text)
+    assert (caught.value.field, caught.value.value) == ("moves", text)
 
 
 @pytest.mark.parametrize(

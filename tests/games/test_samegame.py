@@ -106,25 +106,6 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
         assert game.rules.returns(state) == naive.score
 
 
-def test_an_empty_board_gives_a_thousand_points() -> None:
-    game = games.load(SMALL)
-    state = game.parse_position("4/r3/gg2/rr2 7")
-    game.play_text(state, ["b2"])
-    assert (game.rules.returns(state), game.format_position(state)) == (7.0, "4/4/r3/rr2 7")
-    game.play_text(state, ["b1"])
-    assert (game.rules.returns(state), game.format_position(state)) == (1008.0, "4/4/4/4 1008")
-
-
-def test_stones_that_are_left_cost_points_for_each_colour() -> None:
-    """Five red ones and four green ones: 3² and 2² points; two blue ones nothing; one yellow one 1."""
-    game = games.load(SMALL)
-    state = game.parse_position("4/rgrg/grgr/rbyb -14")
-    assert game.rules.is_terminal(state)
-    assert game.rules.returns(state) == -14
-    with pytest.raises(InvalidInput, match="points from -14 on"):
-        game.parse_position("4/rgrg/grgr/rbyb -15")
-
-
 def test_any_cell_of_a_group_names_it() -> None:
     game = games.load(SMALL)
     state = game.parse_position("r3/rg2/rgb1/rggy 0")

@@ -100,18 +100,6 @@ def test_games_end_as_they_should() -> None:
         assert game.rules.returns(state) == value
 
 
-def test_nobody_is_ahead_at_an_equal_score() -> None:
-    game = games.load("thud:ruleset=seed,agreement_moves=1")
-    state = game.initial_state()
-    assert not game.rules.is_terminal(state)
-    # Each has made a move without a capture: both are willing.
-    game.play_text(state, ["dO11-O9"])
-    assert not game.rules.is_terminal(state)
-    game.play_text(state, ["TG7-F7"])
-    assert game.rules.is_terminal(state)
-    assert game.rules.returns(state) == 0.0
-
-
 def test_an_option_overrides_its_ruleset() -> None:
     game = games.load("thud:ruleset=seed,turns=99")
     assert (game.options["turns"], game.options["troll_capture"], game.max_plies) == (99, "all_forced", 99)

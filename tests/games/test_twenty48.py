@@ -74,32 +74,6 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
             assert game.rules.is_terminal(after) == over
 
 
-@pytest.mark.parametrize(
-    ("before", "move", "after"),
-    [
-        ("2,2,2,2/.,.,.,./.,.,.,./.,.,.,. 0", "left", "4,4,.,./.,.,.,./.,.,.,./.,.,.,. 8 tile"),
-        ("2,2,2,./.,.,.,./.,.,.,./.,.,.,. 0", "right", ".,.,2,4/.,.,.,./.,.,.,./.,.,.,. 4 tile"),
-        ("4,.,.,./2,.,.,./.,.,.,./2,.,.,. 10", "down", ".,.,.,./.,.,.,./4,.,.,./4,.,.,. 14 tile"),
-        ("4,.,.,./2,.,.,./.,.,.,./2,.,.,. 10", "up", "4,.,.,./4,.,.,./.,.,.,./.,.,.,. 14 tile"),
-        ("8,4,2,2/.,.,.,./.,.,.,./.,.,.,. 0", "left", "8,4,4,./.,.,.,./.,.,.,./.,.,.,. 4 tile"),
-    ],
-)
-def test_a_tile_merges_once_in_a_move(before: str, move: str, after: str) -> None:
-    game = games.load("2048")
-    state = game.parse_position(before)
-    game.play_text(state, [move])
-    assert game.format_position(state) == after
-
-
-def test_the_tile_that_ends_the_game_is_counted() -> None:
-    game = games.load("2048")
-    state = game.parse_position("16384,16384,.,./.,.,.,./.,.,.,./2,.,.,. 400000")
-    game.play_text(state, ["right"])
-    assert game.rules.is_terminal(state)
-    assert game.format_position(state) == ".,.,.,32768/.,.,.,./.,.,.,./.,.,.,2 432768"
-    assert game.outcome_text(state) == "a score of 432768"
-
-
 def test_start_has_two_tiles_that_depend_on_the_seed() -> None:
     starts = [
         _rows(game, game.initial_state()) for game in (games.load(f"2048:seed={n}") for n in range(200))
