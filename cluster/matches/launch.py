@@ -15,7 +15,7 @@ from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import SCORINGS, Shares, Standing, Tally
 from cluster.matches.statistics import Interval, Sprt, pentanomial, wilson
-from cluster.report.table import Table, count, duration, left, number, percent, right
+from cluster.report.table import Table, count, duration, number, percent, table_of
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.workers.placement import Placement
@@ -207,20 +207,21 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
 
 def efforts_table(match: Match) -> Table:
     """What the moves of both players took."""
-    headings = ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move")
-    table = Table([*left(""), *right(*headings)])
-    for name, effort in zip("AB", _standing(match).efforts, strict=True):
-        moves = max(1, effort.moves)
-        table.add(
-            name,
-            count(effort.moves),
-            number(effort.cpu_s, ".3g"),
-            duration(effort.cpu_s / moves),
-            duration(effort.longest_s),
-            count(effort.simulations / moves),
-            count(effort.nodes / moves),
-        )
-    return table
+    efforts = zip("AB", _standing(match).efforts, strict=True)
+    return table_of(
+        [
+            {
+                "": name,
+                "moves": count(effort.moves),
+                "CPU s": number(effort.cpu_s, ".3g"),
+                "a move": duration(effort.cpu_s / max(1, effort.moves)),
+                "longest": duration(effort.longest_s),
+                "simulations a move": count(effort.simulations / max(1, effort.moves)),
+                "nodes a move": count(effort.nodes / max(1, effort.moves)),
+            }
+            for name, effort in efforts
+        ]
+    )
 
 
 def warnings(match: Match) -> list[str]:

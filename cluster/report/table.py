@@ -53,6 +53,18 @@ class Table(RichTable):
         self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
 
+def table_of(rows: Sequence[Mapping[str, Cell]], title: str = "", caption: str = "", words: int = 1) -> Table:
+    """A table of rows, each with its cells by heading; all have the headings of the first.
+
+    The first ``words`` columns are text, the others are numbers.
+    """
+    names = list(rows[0])
+    table = Table([*left(*names[:words]), *right(*names[words:])], title, caption)
+    for row in rows:
+        table.add(*row.values())
+    return table
+
+
 def left(*names: str, width: int | None = None) -> list[Column]:
     """Columns of text, as wide on a terminal as their longest cells or as given.
 
@@ -148,18 +160,31 @@ def write_files(
 ) -> list[Path]:
     """Write NAME.json, NAME.csv and a picture into a folder, created if it is missing; returns their paths.
 
-    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws the
-    picture into a file, and ``picture`` is its format: png or svg.
+    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file (as `flat` makes
+    them), ``plot`` draws the picture into a file, and ``picture`` is its format: png or svg.
     """
+    lines = [flat(record) for record in records]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     replace_text(paths[0], json.dumps(value, indent=2) + "\n")
     with replacing(paths[1]) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, records[0] if records else ())
+        writer = csv.DictWriter(file, lines[0] if lines else ())
         writer.writeheader()
-        writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)
+        writer.writerows({name: _plain(value) for name, value in line.items()} for line in lines)
     plot(paths[2])
     return paths
+
+
+def flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with two values, ``x_low`` and ``x_high``, for each ``x_interval``; None without it."""
+    line: dict[str, Any] = {}
+    for name, value in record.items():
+        if name.endswith("_interval"):
+            of = name.removesuffix("interval")
+            line[f"{of}low"], line[f"{of}high"] = value or (None, None)
+        else:
+            line[name] = value
+    return line
 
 
 def _plain(value: Any) -> Any:

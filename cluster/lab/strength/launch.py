@@ -67,6 +67,6 @@ def run_strength(
         if out is not None and judge.rows:
             value = judge.to_json() | {"measured_on": provenance()}
             draw = partial(plot_games, judge) if isinstance(judge, ByGames) else partial(plot_losses, judge)
-            for path in write_files(out, "strength", value, judge.records(), draw, picture):
+            for path in write_files(out, "strength", value, value["rows"], draw, picture):
                 started.say(f"wrote {path}")
     return started.status
