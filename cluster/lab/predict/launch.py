@@ -91,9 +91,9 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         MAX_SIMULATIONS, round(plan.request.most_lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
+    requests = {strategy: replace(request, strategy=strategy) for strategy in plan.strategies}
     # Raises InvalidInput before anything is measured.
-    open_search(_of_strategy(request, plan.strategies[0]))
-    requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
+    open_search(requests[plan.strategies[0]])
     if plan.request.simulations is None:
         requests = {strategy: _cut(each) for strategy, each in requests.items()}
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
@@ -115,15 +115,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         rows += predict(requests[strategy], costs[strategy], plan.workers, report, plan.cores)
     measured_on = provenance() if plan.costs_file is None else COSTS_READ
     return Prediction(costs, rows, others, measured_on)
-
-
-def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
-    """The request for one strategy, without the options of the others."""
-    kind = STRATEGY_CLASSES[strategy]
-    request = replace(request, strategy=strategy)
-    if not kind.by_rounds:
-        request = replace(request, rounds=None)
-    return request if kind.by_leaves else replace(request, batch=None, playouts_per_leaf=None)
 
 
 def _cut(request: SearchRequest) -> SearchRequest:
