@@ -74,7 +74,6 @@ class PlanWorker(UnitWorker):
         """When its first note was left, before which kernels may be compiled, and its moves until then."""
 
     def load(self, context: PlanContext) -> None:
-        """Load the game."""
         game = games.load(context.request.game, context.source, tried=False)
         self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
         self._most = min(game.max_plies, context.steps or game.max_plies)
@@ -133,21 +132,17 @@ class Episodes(Units):
         return [self.played[seed] for seed in sorted(self.played)]
 
     def missing(self) -> list[Task]:
-        """The episodes to be played."""
         left = [index for index, seed in enumerate(self.seeds) if seed not in self.played]
         return [Task(index, Unit(index), work=0, context=KEY) for index in left]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Take the result of an episode."""
         self.played[result.found.seed] = result.found
         self._kept.add(EPISODES, asdict(result.found))
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """An episode raised and would do so again: raises UnitFailed."""
         raise UnitFailed(f"episode {self.seeds[index]} failed: {error}") from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """An episode was lost too often: raises UnitFailed."""
         raise UnitFailed(f"episode {self.seeds[index]} was {reason}")
 
 

@@ -178,18 +178,15 @@ class ByValues(Units):
         return sorted(tasks, key=lambda task: (task.job.what[0], task.context))
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Take the result of a unit."""
         self.moves[context] |= result.found
         self.done += len(result.found)
         moves = [[number, *move] for number, move in result.found.items()]
         self._kept.add(MOVES, {"player": self.specs[context], "moves": moves})
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """A unit raised and would do so again: raises UnitFailed."""
         raise UnitFailed(error.removeprefix("PlayerFailed: ")) from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """A unit was lost too often: raises UnitFailed."""
         raise UnitFailed(f"moves of {self.specs[context]} were {reason}")
 
     def _find(self, line: StatusLine) -> list[SharpPosition]:
