@@ -66,10 +66,10 @@ def run_match(
         executor = started.run_units(place, jobset, partial(MatchWorker, make_player), progress)
         elapsed_s, workers = jobset.elapsed_s, executor.num_workers
         ran_on = f"{counted(workers, 'worker')}, {executor.name}, {terminal.duration(elapsed_s)}"
-        if output.json:
-            terminal.print_json(to_json(match, game, workers, executor.name, elapsed_s))
-        else:
-            print_standing(match, game, ran_on, output)
+        value = to_json(match, game, workers, executor.name, elapsed_s)
+        output.show(value, [*facts(match, game), ("ran on", ran_on)], "", efforts_table(match))
+        for line in () if output.json else warnings(match):
+            warn(line, output)
     return started.status
 
 
@@ -142,16 +142,6 @@ def read_sprt(text: str) -> Sprt:
         accepted = f"elo0,elo1: two numbers from {-MAX_ELO:g} to {MAX_ELO:g}, the smaller one first"
         raise InvalidInput("sprt", text, accepted) from None
     return Sprt(elo0, elo1)
-
-
-def print_standing(match: Match, game: Game, ran_on: str, output: Output) -> None:
-    """Print the standing on standard output and warnings on standard error."""
-    console = terminal.stdout_console(output.colour)
-    terminal.print_facts(console, [*facts(match, game), ("ran on", ran_on)])
-    console.print()
-    console.print(efforts_table(match))
-    for line in warnings(match):
-        warn(line, output)
 
 
 def in_short(match: Match) -> list[str]:

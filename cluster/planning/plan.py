@@ -22,7 +22,7 @@ import games
 from cluster.front_door.options import SearchOptions, request_of, split, with_options
 from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
-from cluster.planning.result import PlanResult, mean_text, print_result, write
+from cluster.planning.result import PlanResult, mean_text, write
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone, UnitFailed, Units, UnitWorker, worker_of_units
 from cluster.runtime.tasks import Executor, Task
@@ -250,7 +250,8 @@ def run_plan(
             for begun in (each.partition(", at most ")[0] for each in notes() if each.startswith("episode ")):
                 started.say(f"interrupted, and left out of the result: {begun}")
         result = made.result(jobset, executor)
-        print_result(result, output)
+        table = ["", result.table()] if result.episodes else []
+        output.show(result.to_json(), result.facts(), *table)
         if out is not None and result.episodes:
             for path in write(result, out):
                 started.say(f"wrote {path}")

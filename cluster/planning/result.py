@@ -14,7 +14,6 @@ from typing import Any
 
 from rich.console import Console
 
-from cluster.launch import Output
 from cluster.matches.statistics import standard_error, student_95, wilson
 from cluster.report.plot_frame import COLOURS, dress, game_name, new_figure, save
 from cluster.report.table import Table, count, duration, html, left, number, right, write_files
@@ -172,18 +171,6 @@ class PlanResult:
         if len(self.episodes) > SHOWN:
             shown.caption = f"and {len(self.episodes) - SHOWN} more"
         return shown
-
-
-def print_result(result: PlanResult, output: Output) -> None:
-    """Print the result on standard output."""
-    if output.json:
-        words.print_json(result.to_json())
-        return
-    console = words.stdout_console(output.colour)
-    words.print_facts(console, result.facts())
-    if result.episodes:
-        console.print()
-        console.print(result.table())
 
 
 def write(result: PlanResult, folder: Path) -> list[Path]:
