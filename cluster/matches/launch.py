@@ -197,21 +197,19 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
 
 def efforts_table(match: Match) -> Table:
     """What the moves of both players took."""
-    efforts = zip("AB", _standing(match).efforts, strict=True)
-    return table_of(
-        [
-            {
-                "": name,
-                "moves": count(effort.moves),
-                "CPU s": number(effort.cpu_s, ".3g"),
-                "a move": duration(effort.cpu_s / max(1, effort.moves)),
-                "longest": duration(effort.longest_s),
-                "simulations a move": count(effort.simulations / max(1, effort.moves)),
-                "nodes a move": count(effort.nodes / max(1, effort.moves)),
-            }
-            for name, effort in efforts
-        ]
-    )
+    lines = [
+        {
+            "": name,
+            "moves": count(effort.moves),
+            "CPU s": number(effort.cpu_s, ".3g"),
+            "a move": duration(effort.cpu_s / max(1, effort.moves)),
+            "longest": duration(effort.longest_s),
+            "simulations a move": count(effort.simulations / max(1, effort.moves)),
+            "nodes a move": count(effort.nodes / max(1, effort.moves)),
+        }
+        for name, effort in zip("AB", _standing(match).efforts, strict=True)
+    ]
+    return table_of(lines, words=[""])
 
 
 def warnings(match: Match) -> list[str]:

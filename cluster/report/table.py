@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -53,13 +53,16 @@ class Table(RichTable):
         self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
 
-def table_of(rows: Sequence[Mapping[str, Cell]], title: str = "", caption: str = "", words: int = 1) -> Table:
+def table_of(
+    rows: Sequence[Mapping[str, Cell]], title: str = "", caption: str = "", words: Collection[str] = ()
+) -> Table:
     """A table of rows, each with its cells by heading; all have the headings of the first.
 
-    The first ``words`` columns are text, the others are numbers.
+    The columns with the headings ``words`` are text, the others are numbers.
     """
-    names = list(rows[0])
-    table = Table([*left(*names[:words]), *right(*names[words:])], title, caption)
+    names = list(rows[0]) if rows else []
+    columns = [column for name in names for column in (left(name) if name in words else right(name))]
+    table = Table(columns, title, caption)
     for row in rows:
         table.add(*row.values())
     return table

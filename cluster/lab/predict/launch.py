@@ -149,7 +149,7 @@ def _predicted(rows: Sequence[Predicted]) -> Table:
         for row in rows
     ]
     title = f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run"
-    return table_of(lines, title, BASE)
+    return table_of(lines, title, BASE, words=["strategy"])
 
 
 def _spent(rows: Sequence[Predicted]) -> Table:
@@ -161,7 +161,7 @@ def _spent(rows: Sequence[Predicted]) -> Table:
         for part in (WORKING, CALLS, WAITING, *COORDINATOR)
     ]
     title = f"In per cent of the time of {counted(most, 'worker')}, then of the coordinator's thread"
-    return table_of(lines, title)
+    return table_of(lines, title, words=[""])
 
 
 def sentences(found: Prediction) -> list[str]:

@@ -331,8 +331,8 @@ class ByGames(Tournament):
             }
             for point in self.curve
         ]
-        found = [table_of(lines, self.title)]
-        return [*found, table_of(curve, "the sequential search", words=0)] if curve else found
+        found = [table_of(lines, self.title, words=["strategy"])]
+        return [*found, table_of(curve, "the sequential search")] if curve else found
 
     def notes(self) -> list[str]:
         """Explanations of the columns."""
