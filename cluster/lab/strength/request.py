@@ -18,12 +18,12 @@ from cluster.lab.strength.fit import Side
 from cluster.lab.strength.moves import MAX_POSITIONS
 from games.errors import InvalidInput
 from games.spec import Spec, parse_spec
-from search.options import check, option, option_of
+from search.options import check, knobs_of, option, option_of
 from search.players import Player, player_of
 from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 
 GAMES, EXACT = "games", "exact"
-"""The judges."""
+"""The judges, and the groups of the options that only one of them has."""
 MAX_PAIRS, MAX_TRIES = 500_000, 1_000
 APART = 2
 """Doublings between two budgets of the curve that play each other. With fewer, more games are needed to
@@ -57,10 +57,10 @@ class StrengthRequest:
     total_pairs: int | None = option(
         None, help="Pairs of a match at equal totals; None: `pairs`.", group=GAMES, bounds=(1, MAX_PAIRS)
     )
-    opening_plies: int | None = None
-    """Random plies at the beginning of a pair; None: Game.opening_plies."""
-    scores_only: bool = False
-    """Whether only matches at equal totals are played."""
+    opening_plies: int | None = option(
+        None, help="Random plies at the beginning of a pair; None: `Game.opening_plies`.", group=GAMES
+    )
+    scores_only: bool = option(False, help="Whether only matches at equal totals are played.", group=GAMES)
     positions: int | None = option(
         None,
         help="Number of positions in which all searches move; None: the default of `exact.py`.",
@@ -85,19 +85,16 @@ class StrengthRequest:
 
     def __post_init__(self) -> None:
         """Raises InvalidInput for an unknown judge, for fields of another one, and for a wrong number."""
-        others = {
-            GAMES: (("positions", "hard", "tries"), "nothing without --judge exact"),
-            EXACT: (
-                ("scores_only", "pairs", "total_pairs", "opening_plies"),
-                "nothing with --judge exact, which plays no games",
-            ),
+        accepted = {
+            GAMES: "nothing without --judge exact",
+            EXACT: "nothing with --judge exact, which plays no games",
         }
-        if self.judge not in others:
-            raise InvalidInput("judge", self.judge, " or ".join(others))
-        names, accepted = others[self.judge]
-        for name in names:
-            if getattr(self, name) not in (None, False):
-                raise InvalidInput(name, getattr(self, name), accepted)
+        if self.judge not in accepted:
+            raise InvalidInput("judge", self.judge, " or ".join(accepted))
+        for knob in knobs_of(StrengthRequest):
+            is_others = knob.option.group in accepted.keys() - {self.judge}
+            if is_others and getattr(self, knob.name) not in (None, False):
+                raise InvalidInput(knob.name, getattr(self, knob.name), accepted[self.judge])
         if self.judge == GAMES and len(self.simulations) > 1:
             budgets = ",".join(map(str, self.simulations))
             raise InvalidInput("simulations", budgets, "one number without --judge exact")
