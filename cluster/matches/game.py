@@ -226,7 +226,6 @@ class MatchWorker(UnitWorker):
         self._warm = False
 
     def load(self, context: MatchContext) -> None:
-        """Load the game and make the players."""
         game = context.load_game()
         self._players = tuple(self._make_player(spec, game) for spec in context.players)
         self._warm = False

@@ -15,7 +15,7 @@ from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import SCORINGS, Shares, Standing, Tally
 from cluster.matches.statistics import Interval, Sprt, pentanomial, wilson
-from cluster.report.table import Table, count, duration, left, number, percent, right
+from cluster.report.table import Table, count, duration, number, percent, table_of
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.workers.placement import Placement
@@ -66,10 +66,10 @@ def run_match(
         executor = started.run_units(place, jobset, partial(MatchWorker, make_player), progress)
         elapsed_s, workers = jobset.elapsed_s, executor.num_workers
         ran_on = f"{counted(workers, 'worker')}, {executor.name}, {terminal.duration(elapsed_s)}"
-        if output.json:
-            terminal.print_json(to_json(match, game, workers, executor.name, elapsed_s))
-        else:
-            print_standing(match, game, ran_on, output)
+        value = to_json(match, game, workers, executor.name, elapsed_s)
+        output.show(value, [*facts(match, game), ("ran on", ran_on)], "", efforts_table(match))
+        for line in () if output.json else warnings(match):
+            warn(line, output)
     return started.status
 
 
@@ -144,16 +144,6 @@ def read_sprt(text: str) -> Sprt:
     return Sprt(elo0, elo1)
 
 
-def print_standing(match: Match, game: Game, ran_on: str, output: Output) -> None:
-    """Print the standing on standard output and warnings on standard error."""
-    console = terminal.stdout_console(output.colour)
-    terminal.print_facts(console, [*facts(match, game), ("ran on", ran_on)])
-    console.print()
-    console.print(efforts_table(match))
-    for line in warnings(match):
-        warn(line, output)
-
-
 def in_short(match: Match) -> list[str]:
     """The standing in a few words."""
     if not match.done:
@@ -207,20 +197,19 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
 
 def efforts_table(match: Match) -> Table:
     """What the moves of both players took."""
-    headings = ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move")
-    table = Table([*left(""), *right(*headings)])
-    for name, effort in zip("AB", _standing(match).efforts, strict=True):
-        moves = max(1, effort.moves)
-        table.add(
-            name,
-            count(effort.moves),
-            number(effort.cpu_s, ".3g"),
-            duration(effort.cpu_s / moves),
-            duration(effort.longest_s),
-            count(effort.simulations / moves),
-            count(effort.nodes / moves),
-        )
-    return table
+    lines = [
+        {
+            "": name,
+            "moves": count(effort.moves),
+            "CPU s": number(effort.cpu_s, ".3g"),
+            "a move": duration(effort.cpu_s / max(1, effort.moves)),
+            "longest": duration(effort.longest_s),
+            "simulations a move": count(effort.simulations / max(1, effort.moves)),
+            "nodes a move": count(effort.nodes / max(1, effort.moves)),
+        }
+        for name, effort in zip("AB", _standing(match).efforts, strict=True)
+    ]
+    return table_of(lines, words=[""])
 
 
 def warnings(match: Match) -> list[str]:

@@ -198,7 +198,6 @@ class Tournament(Units):
         self._look()
 
     def note_retry(self, context: int) -> None:
-        """A game was lost with its worker, and is played again."""
         super().note_retry(context)
         self.matches[context].retried += 1
 

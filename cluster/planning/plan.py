@@ -22,7 +22,7 @@ import games
 from cluster.front_door.options import SearchOptions, request_of, split, with_options
 from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
-from cluster.planning.result import PlanResult, mean_text, print_result, write
+from cluster.planning.result import PlanResult, mean_text, write
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, Unit, UnitDone, UnitFailed, Units, UnitWorker, worker_of_units
 from cluster.runtime.tasks import Executor, Task
@@ -74,7 +74,6 @@ class PlanWorker(UnitWorker):
         """When its first note was left, before which kernels may be compiled, and its moves until then."""
 
     def load(self, context: PlanContext) -> None:
-        """Load the game."""
         game = games.load(context.request.game, context.source, tried=False)
         self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
         self._most = min(game.max_plies, context.steps or game.max_plies)
@@ -133,21 +132,17 @@ class Episodes(Units):
         return [self.played[seed] for seed in sorted(self.played)]
 
     def missing(self) -> list[Task]:
-        """The episodes to be played."""
         left = [index for index, seed in enumerate(self.seeds) if seed not in self.played]
         return [Task(index, Unit(index), work=0, context=KEY) for index in left]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Take the result of an episode."""
         self.played[result.found.seed] = result.found
         self._kept.add(EPISODES, asdict(result.found))
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """An episode raised and would do so again: raises UnitFailed."""
         raise UnitFailed(f"episode {self.seeds[index]} failed: {error}") from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """An episode was lost too often: raises UnitFailed."""
         raise UnitFailed(f"episode {self.seeds[index]} was {reason}")
 
 
@@ -255,7 +250,8 @@ def run_plan(
             for begun in (each.partition(", at most ")[0] for each in notes() if each.startswith("episode ")):
                 started.say(f"interrupted, and left out of the result: {begun}")
         result = made.result(jobset, executor)
-        print_result(result, output)
+        table = ["", result.table()] if result.episodes else []
+        output.show(result.to_json(), result.facts(), *table)
         if out is not None and result.episodes:
             for path in write(result, out):
                 started.say(f"wrote {path}")

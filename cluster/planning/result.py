@@ -14,10 +14,9 @@ from typing import Any
 
 from rich.console import Console
 
-from cluster.launch import Output
 from cluster.matches.statistics import standard_error, student_95, wilson
 from cluster.report.plot_frame import COLOURS, dress, game_name, new_figure, save
-from cluster.report.table import Table, count, duration, html, left, number, right, write_files
+from cluster.report.table import Table, count, duration, html, number, table_of, write_files
 from cluster.system import terminal as words
 from games.errors import counted
 from search.episode import Episode
@@ -156,34 +155,23 @@ class PlanResult:
 
     def table(self) -> Table:
         """The first episodes, one a line."""
-        headings = [*right("seed", "return", "steps"), *left("end"), *right("simulations", "CPU time")]
-        shown = Table([*headings, *left("actions")])
-        for episode in self.episodes[:SHOWN]:
-            more = " ..." if len(episode.actions) > SHOWN_MOVES else ""
-            shown.add(
-                count(episode.seed),
-                number(episode.value, "g"),
-                count(episode.steps),
-                "cut off" if episode.truncated else "",
-                count(episode.simulations),
-                duration(episode.seconds),
-                " ".join(episode.actions[:SHOWN_MOVES]) + more,
-            )
+        lines = [
+            {
+                "seed": count(episode.seed),
+                "return": number(episode.value, "g"),
+                "steps": count(episode.steps),
+                "end": "cut off" if episode.truncated else "",
+                "simulations": count(episode.simulations),
+                "CPU time": duration(episode.seconds),
+                "actions": " ".join(episode.actions[:SHOWN_MOVES])
+                + (" ..." if len(episode.actions) > SHOWN_MOVES else ""),
+            }
+            for episode in self.episodes[:SHOWN]
+        ]
+        shown = table_of(lines, words=["end", "actions"])
         if len(self.episodes) > SHOWN:
             shown.caption = f"and {len(self.episodes) - SHOWN} more"
         return shown
-
-
-def print_result(result: PlanResult, output: Output) -> None:
-    """Print the result on standard output."""
-    if output.json:
-        words.print_json(result.to_json())
-        return
-    console = words.stdout_console(output.colour)
-    words.print_facts(console, result.facts())
-    if result.episodes:
-        console.print()
-        console.print(result.table())
 
 
 def write(result: PlanResult, folder: Path) -> list[Path]:

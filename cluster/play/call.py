@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import games
 from cluster.front_door.options import spec_of
 from cluster.matches.record import GameRecord
-from cluster.play.loop import PlayLoop, Read, read_terminal, reader
+from cluster.play.loop import PlayLoop, Read, read_terminal, reader, script
 from cluster.play.play import Play, sides_of
 from cluster.system.terminal import has_colour, stdout_console, write
 from games.errors import InvalidInput
@@ -82,7 +82,7 @@ def play(
     spec, opening = _opponent(player, seconds, loaded)
     texts = moves.split() if isinstance(moves, str) else list(moves)
     table = table_of(loaded, spec, side, seed, texts)
-    converse(table, opening, reader() if lines is None else _script(lines))
+    converse(table, opening, reader() if lines is None else script(lines))
     return " ".join(table.record.moves)
 
 
@@ -153,16 +153,3 @@ def _opponent(player: str, seconds: float | None, game: Game) -> tuple[str, str 
         raise InvalidInput("seconds", seconds, f"more than 0 and at most {MAX_SECONDS:g}")
     spec = opponent_of(player, game, each_s)
     return spec, opponent_line(spec, player, f'player="{PLAIN}"')
-
-
-def _script(lines: Iterable[str]) -> Read:
-    """Reads these lines, which are written where they would have been typed."""
-    rest = iter(lines)
-
-    def read(prompt: str) -> str | None:
-        line = next(rest, None)
-        if line is not None:
-            write(prompt + line)
-        return line
-
-    return read

@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import BuiltinFunctionType
 
@@ -299,7 +299,7 @@ def reader() -> Read:
     """Returns the function that reads the next line of standard input."""
     # A notebook replaces `input` by a field to type in, and has no other standard input.
     if not sys.stdin.isatty() and isinstance(input, BuiltinFunctionType):
-        return _read_pipe
+        return script(sys.stdin)
     with contextlib.suppress(ImportError):
         # Lines can then be edited, and called back.
         importlib.import_module("readline")
@@ -316,10 +316,14 @@ def read_terminal(prompt: str) -> str | None:
         return None
 
 
-def _read_pipe(prompt: str) -> str | None:
-    line = sys.stdin.readline()
-    if not line:
-        return None
-    # What was read stands where it would have been typed.
-    terminal.write(prompt + line.rstrip("\n"))
-    return line
+def script(lines: Iterable[str]) -> Read:
+    """Returns the function that reads these lines, and writes each where it would have been typed."""
+    rest = iter(lines)
+
+    def read(prompt: str) -> str | None:
+        line = next(rest, None)
+        if line is not None:
+            terminal.write(prompt + line.rstrip("\n"))
+        return line
+
+    return read

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -51,6 +51,21 @@ class Table(RichTable):
     def add(self, *cells: Cell) -> None:
         """Append a row. Nothing in a string is markup."""
         self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+
+
+def table_of(
+    rows: Sequence[Mapping[str, Cell]], title: str = "", caption: str = "", words: Collection[str] = ()
+) -> Table:
+    """A table of rows, each with its cells by heading; all have the headings of the first.
+
+    The columns with the headings ``words`` are text, the others are numbers.
+    """
+    names = list(rows[0]) if rows else []
+    columns = [column for name in names for column in (left(name) if name in words else right(name))]
+    table = Table(columns, title, caption)
+    for row in rows:
+        table.add(*row.values())
+    return table
 
 
 def left(*names: str, width: int | None = None) -> list[Column]:
@@ -148,18 +163,31 @@ def write_files(
 ) -> list[Path]:
     """Write NAME.json, NAME.csv and a picture into a folder, created if it is missing; returns their paths.
 
-    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws the
-    picture into a file, and ``picture`` is its format: png or svg.
+    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file (as `flat` makes
+    them), ``plot`` draws the picture into a file, and ``picture`` is its format: png or svg.
     """
+    lines = [flat(record) for record in records]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     replace_text(paths[0], json.dumps(value, indent=2) + "\n")
     with replacing(paths[1]) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, records[0] if records else ())
+        writer = csv.DictWriter(file, lines[0] if lines else ())
         writer.writeheader()
-        writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)
+        writer.writerows({name: _plain(value) for name, value in line.items()} for line in lines)
     plot(paths[2])
     return paths
+
+
+def flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with two values, ``x_low`` and ``x_high``, for each ``x_interval``; None without it."""
+    line: dict[str, Any] = {}
+    for name, value in record.items():
+        if name.endswith("_interval"):
+            of = name.removesuffix("interval")
+            line[f"{of}low"], line[f"{of}high"] = value or (None, None)
+        else:
+            line[name] = value
+    return line
 
 
 def _plain(value: Any) -> Any:

@@ -55,13 +55,16 @@ class Output:
         return False if self.no_color else None
 
     def show(self, value: Any, *shown: Any) -> None:
-        """Print the value as JSON, or else these tables and lines, on standard output."""
+        """Print the value as JSON, or else these tables, lines, and lists of facts, on standard output."""
         if self.json:
             print_json(value)
             return
         console = stdout_console(self.colour)
         for each in shown:
-            console.print(each, markup=False, soft_wrap=isinstance(each, str))
+            if isinstance(each, list):
+                print_facts(console, each)
+            else:
+                console.print(each, markup=False, soft_wrap=isinstance(each, str))
 
 
 def results() -> TextIO:

@@ -53,8 +53,6 @@ SNAPSHOT_ROWS, INCREMENT_ROWS = 4_096, 2_048
 """Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
-CALLS = ("turn_s", "send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s", "latency_s")
-"""The fields of `Costs` for calls."""
 CALL_GAME = "tictactoe"
 PINGS = 200
 """Number of calls that measure the latency."""
@@ -128,7 +126,7 @@ def _measure(
     costs = replace(costs, cores=cores, crowded_simulation_s=crowded_s, **calls)
     if kind.by_rounds:
         report(f"{name}: the cost of a snapshot, and its part that depends on the size")
-        return _by_size(small, executor, costs)
+        return _by_size(small, executor, costs, calls)
     if not kind.by_leaves:
         return costs
     report(f"{name}: what a batch costs")
@@ -143,12 +141,14 @@ def _measure(
     )
 
 
-def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
-    """The costs (of this request), completed by the costs of a row and of a byte of its messages."""
+def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs, calls: dict[str, Any]) -> Costs:
+    """The costs (of this request), completed by the costs of a row and of a byte of its messages.
+
+    ``calls``: those of calls, which do not depend on sizes.
+    """
     rows, _ = time_steps(request, increment_rows=INCREMENT_ROWS)
     costs = replace(costs, row_s=slope(costs, rows, "absorb_s", "increment_rows"))
     costs = _time_snapshots(request, executor, costs)
-    calls = {name: getattr(costs, name) for name in CALLS}
     less = replace(time_steps(request, snapshot_rows=SNAPSHOT_ROWS)[0], **calls)
     less = _time_snapshots(request, executor, less, snapshot_rows=SNAPSHOT_ROWS)
     return replace(
@@ -199,7 +199,7 @@ def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs,
 
 
 def time_calls(request: SearchRequest, executor: RayExecutor) -> dict[str, Any]:
-    """Measure the costs of calls, by the CALLS of `Costs`, partly by ``request``: a search of a fast game
+    """Measure the costs of calls, by fields of `Costs`, partly by ``request``: a search of a fast game
     with strategy root."""
     steps, _ = time_steps(request)
     # A first search for warming up.

@@ -21,7 +21,7 @@ from cluster.lab.predict.simulated_executor import CALLS, COORDINATOR, WAITING, 
 from cluster.lab.throughput.losses import Losses
 from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, save
-from cluster.report.table import Table, count, left, number, percent, rate, right, text, write_files
+from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system import terminal as words
 from cluster.workers.choose import make_executor
 from games.errors import counted
@@ -91,9 +91,9 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         MAX_SIMULATIONS, round(plan.request.most_lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
+    requests = {strategy: replace(request, strategy=strategy) for strategy in plan.strategies}
     # Raises InvalidInput before anything is measured.
-    open_search(_of_strategy(request, plan.strategies[0]))
-    requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
+    open_search(requests[plan.strategies[0]])
     if plan.request.simulations is None:
         requests = {strategy: _cut(each) for strategy, each in requests.items()}
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
@@ -117,15 +117,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     return Prediction(costs, rows, others, measured_on)
 
 
-def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
-    """The request for one strategy, without the options of the others."""
-    kind = STRATEGY_CLASSES[strategy]
-    request = replace(request, strategy=strategy)
-    if not kind.by_rounds:
-        request = replace(request, rounds=None)
-    return request if kind.by_leaves else replace(request, batch=None, playouts_per_leaf=None)
-
-
 def _cut(request: SearchRequest) -> SearchRequest:
     """The request, reduced to the jobs per lane of a whole search: slow games have many more, tiny jobs."""
     assert request.simulations is not None
@@ -143,38 +134,34 @@ def _predicted(rows: Sequence[Predicted]) -> Table:
     first = rows[0]
     same = len({row.simulations for row in rows}) == 1
     work = f"{counted(first.simulations, 'simulation')}, " if same else ""
-    columns = ["workers", *([] if same else ["simulations"]), "rate", "speedup", "efficiency"]
-    table = Table(
-        [*left("strategy"), *right(*columns, "of\nceiling", "busy", "job")],
-        title=f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run",
-        caption=BASE,
-    )
-    for row in rows:
-        table.add(
-            row.strategy,
-            count(row.workers),
-            *([] if same else [count(row.simulations)]),
-            rate(row.simulations_per_s),
-            number(row.speedup, ",.1f"),
-            percent(row.efficiency),
-            percent(row.of_ceiling),
-            percent(row.coordinator_busy),
-            text(f"{row.job_s:.3g} s"),
-        )
-    return table
+    lines = [
+        {
+            "strategy": row.strategy,
+            "workers": count(row.workers),
+            **({} if same else {"simulations": count(row.simulations)}),
+            "rate": rate(row.simulations_per_s),
+            "speedup": number(row.speedup, ",.1f"),
+            "efficiency": percent(row.efficiency),
+            "of\nceiling": percent(row.of_ceiling),
+            "busy": percent(row.coordinator_busy),
+            "job": f"{row.job_s:.3g} s",
+        }
+        for row in rows
+    ]
+    title = f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run"
+    return table_of(lines, title, BASE, words=["strategy"])
 
 
 def _spent(rows: Sequence[Predicted]) -> Table:
     """A table of the use of the workers' time at the largest number of workers."""
     most = max(row.workers for row in rows)
     shown = [row for row in rows if row.workers == most]
-    table = Table(
-        [*left(""), *right(*(row.strategy for row in shown))],
-        title=f"In per cent of the time of {counted(most, 'worker')}, then of the coordinator's thread",
-    )
-    for part in (WORKING, CALLS, WAITING, *COORDINATOR):
-        table.add(part, *(number(100 * row.spent[part], ".1f") for row in shown))
-    return table
+    lines = [
+        {"": part} | {row.strategy: number(100 * row.spent[part], ".1f") for row in shown}
+        for part in (WORKING, CALLS, WAITING, *COORDINATOR)
+    ]
+    title = f"In per cent of the time of {counted(most, 'worker')}, then of the coordinator's thread"
+    return table_of(lines, title, words=[""])
 
 
 def sentences(found: Prediction) -> list[str]:
@@ -203,11 +190,10 @@ def _limit(rows: Sequence[Predicted]) -> str:
 def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path]:
     """Write predict.json, .csv and a figure in the format ``picture`` into the folder, which is created if
     missing."""
-    records = []
-    for row in found.rows:
-        values = asdict(row)
-        spent = values.pop("spent")
-        records.append(values | spent)
+    records = [
+        {name: value for name, value in vars(row).items() if name != "spent"} | row.spent
+        for row in found.rows
+    ]
     return write_files(folder, "predict", found.to_json(), records, partial(_plot, found), picture)
 
 

@@ -166,35 +166,26 @@ class NullWorker:
     def prepare(self, context: Any) -> None:
         """Nothing is needed."""
 
-    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullRounds | None:
+    def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullJob | None:
         """One in place of several jobs with portions."""
         if context.hidden or not isinstance(jobs[0], RoundJob):
             return None
-        return NullRounds(jobs[0].index, sum(job.simulations for job in jobs), len(jobs))
+        return NullJob(jobs[0].index, sum(job.simulations for job in jobs), len(jobs), divided=True)
 
     def run(self, context: Any, job: Any) -> JobResult:
-        done, jobs = job.simulations, job.jobs if isinstance(job, NullRounds) else 1
+        done, jobs = job.simulations, job.jobs if isinstance(job, NullJob) else 1
         return JobResult(job.index, done, added=self._nothing, playouts=done, jobs=jobs)
 
 
 @dataclass(frozen=True)
-class NullRounds(Job):
-    """Several jobs of strategy tree as one."""
+class NullJob(Job):
+    """A job of strategy leaf without leaves, or several of strategy tree as one."""
 
     index: int
     simulations: int
-    jobs: int
+    jobs: int = 1
     lane = None
-    divided = True
-
-
-@dataclass(frozen=True)
-class _NullJob(Job):
-    """A job of strategy leaf without leaves."""
-
-    index: int
-    simulations: int
-    lane = None
+    divided: bool = False
 
 
 def open_null(request: SearchRequest) -> Search:
@@ -213,6 +204,6 @@ def open_null(request: SearchRequest) -> Search:
     # The strategy decides which jobs come when; nothing is selected for them, and nothing comes of them.
     strategy._merge = lambda added: None
     if kind.by_leaves:
-        strategy._make_job = lambda simulations: _NullJob(strategy.issued, simulations)
+        strategy._make_job = lambda simulations: NullJob(strategy.issued, simulations)
         strategy._absorb = lambda job, result: None
     return Search(request, game, root_state, context, plan, strategy)

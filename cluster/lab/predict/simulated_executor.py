@@ -17,7 +17,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -40,15 +40,19 @@ WORKING, CALLS, WAITING = "simulations", "calls", "waiting"
 """Uses of the workers' time."""
 
 
-class _TimedWorker:
-    """A worker whose jobs take as long as the costs say; it knows the pieces of lanes that it has grown."""
+class _Actor:
+    """A process of workers, and itself its worker: the results are those of another worker, and jobs take as
+    long as the costs say."""
 
     def __init__(self, worker: Any, duration_s: Callable[[int], float]) -> None:
-        """``duration_s``: seconds of a job of that many simulations."""
+        """``worker`` makes the results; ``duration_s``: seconds of a job of that many simulations."""
         self._worker = worker
         self._duration_s = duration_s
         self._pieces: dict[int, int] = {}
         """Strategy root: number of pieces grown in each lane's tree, by lane."""
+        self.process = WorkerProcess(lambda: self, clock=lambda: max(self.busy_s))
+        self.free_s = 0.0
+        """When it has done all its work, on the clock without slip."""
         self.threads = 1
         self.ran = 0
         """Number of jobs of the last call."""
@@ -87,43 +91,8 @@ class _TimedWorker:
         self._pieces[lane] = pieces
 
 
-@dataclass(eq=False)
-class _Actor:
-    """A simulated process of a worker."""
-
-    worker: _TimedWorker
-    process: WorkerProcess
-    free_s: float = 0.0
-    """When it has done all its work, on the clock without slip."""
-    calls: int = 0
-    """Bundles that it has not answered."""
-
-
-@dataclass(eq=False)
-class _Put:
-    """Bytes that are sent once for many calls."""
-
-    data: bytes
-    published: bool = False
-
-
-@dataclass(order=True)
-class _Answer:
-    """An answer of a process to a call."""
-
-    at_s: float
-    number: int
-    actor: int = field(compare=False)
-    call: Future[bytes] = field(compare=False)
-    data: bytes = field(compare=False)
-    busy_s: float | None = field(compare=False, default=None)
-    """Duration of its jobs; None where the call has none."""
-    call_s: float = field(compare=False, default=0.0)
-    """Time of the worker for the call itself."""
-
-
 class SimulatedExecutor(Executor):
-    """An executor with simulated workers. Its session must use `clock`."""
+    """An executor with simulated workers, for one search. Its session must use `clock`."""
 
     name, threads_here = "simulated", 0
     address: str | None = None
@@ -145,7 +114,6 @@ class SimulatedExecutor(Executor):
         self._costs, self._worker = costs, worker
         self._random = random.Random(seed)
         self._now_s = 0.0
-        self._actors: dict[int, _Actor] = {}
         each = shared_cores or cores
         self._crew = Slots(
             exactly(workers),
@@ -159,12 +127,12 @@ class SimulatedExecutor(Executor):
         )
         self._crew.together = together
         self.dispatcher = Dispatcher(self, self._crew, None, IN_FLIGHT, lambda: None)
-        self._answers: list[_Answer] = []
-        """A heap of the answers that are under way."""
+        self._answers: list[tuple[float, int, Callable[[], None]]] = []
+        """A heap of the answers that are under way: when each arrives, its number, and what it does then."""
         self._numbers = itertools.count()
-        """Of actors, and of answers."""
-        self._snapshots = 0
-        """How many have been published."""
+        """Of answers."""
+        self._puts = 0
+        """Number of values that were sent once for many calls."""
         self._robbed = 0.0
         """Share of a second that a worker loses for a second of the coordinator, which uses its core."""
         if shared_cores is not None:
@@ -216,14 +184,17 @@ class SimulatedExecutor(Executor):
         self._charge(MAKING, self._costs.make_s * len(tasks))
 
     def wait(self, timeout_s: float) -> list[Event]:
+        """Returns one event, so that the coordinator's work on it takes its time before the next."""
         if not self._received:
             self.dispatcher.settle()
             self.dispatcher.dispatch()
             self._look(timeout_s)
         if not self._received:
-            self._crew.check_alive()
             return []
-        return [self._take()]
+        event = self._received.popleft()
+        if isinstance(event, JobDone):
+            self._charge(MERGING, self._costs.merge_s(event.result.jobs))
+        return [event]
 
     def drop(self) -> None:
         self.dispatcher.drop()
@@ -247,14 +218,7 @@ class SimulatedExecutor(Executor):
 
     def _due_s(self) -> float:
         """The time of the next answer; infinity if none is under way."""
-        return self._answers[0].at_s + self._slip_s if self._answers else math.inf
-
-    def _take(self) -> Event:
-        """The next event; charges the coordinator's work on it."""
-        event = self._received.popleft()
-        if isinstance(event, JobDone):
-            self._charge(MERGING, self._costs.merge_s(event.result.jobs))
-        return event
+        return self._answers[0][0] + self._slip_s if self._answers else math.inf
 
     def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
@@ -264,60 +228,63 @@ class SimulatedExecutor(Executor):
 
     def _start(self, slots: list[Slot], machine: str) -> Process:
         """Start a process, at once."""
-        number = next(self._numbers)
-        one = _TimedWorker(self._worker, self._duration_s)
-        self._actors[number] = _Actor(one, WorkerProcess(lambda: one, clock=lambda: max(one.busy_s)))
-        process = Process(number, None, math.inf, now_s=self.clock)
+        process = Process(_Actor(self._worker, self._duration_s), None, math.inf, now_s=self.clock)
         process.slots = slots
         process.preparing = self.dispatcher.prepare(process)
         return process
 
-    def put(self, data: bytes) -> _Put:
-        """What the dispatcher calls instead of Ray's process."""
-        return _Put(data)
+    def put(self, data: bytes) -> bytes:
+        """What the dispatcher calls instead of Ray's process: with the context first, then with snapshots."""
+        if self._puts:
+            self._charge(MAKING, self._costs.plan_s)
+            # The first snapshot costs no round: its tree has no visits.
+            round_s = self._costs.round_s if self._puts > 1 else 0.0
+            self._charge(SNAPSHOTS, round_s + self._costs.publish_s)
+        self._puts += 1
+        return data
 
-    def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
+    def call(self, actor: _Actor, method: str, *arguments: Any) -> Future[bytes]:
         """What the dispatcher calls instead of Ray's process. What the answer is, is found at once; it comes
         when the costs say."""
-        called, answer = self._actors[actor], Future[bytes]()
+        answer = Future[bytes]()
         if method == "run_call":
-            self._answer_later(actor, called, answer, *arguments)
+            self._run_call(actor, answer, *arguments)
             return answer
-        given = [each.data if isinstance(each, _Put) else each for each in arguments]
+        at_s = self._now_s - self._slip_s + self._costs.latency_s
         if method == "prepare":
             # Its threads are simulated too.
-            called.worker.threads, given[0] = arguments[0], 1
-        data = pack_answer(lambda: getattr(called.process, method)(*given))
-        at_s = called.free_s if method == "prepare" else self._now_s - self._slip_s + self._costs.latency_s
-        heapq.heappush(self._answers, _Answer(at_s, next(self._numbers), actor, answer, data))
+            actor.threads, *others = arguments
+            arguments, at_s = (1, *others), actor.free_s
+        data = pack_answer(lambda: getattr(actor.process, method)(*arguments))
+        self._later(at_s, lambda: answer.set_result(data))
         return answer
 
-    def _answer_later(
-        self, number: int, actor: _Actor, answer: Future[bytes], packed: bytes, *values: _Put
-    ) -> None:
-        """Send a bundle; determines when the worker runs it, and whether the worker dies meanwhile."""
-        costs, worker = self._costs, actor.worker
+    def _run_call(self, actor: _Actor, answer: Future[bytes], packed: bytes, *values: bytes) -> None:
+        """Send a bundle; determines when the worker runs it."""
+        costs = self._costs
         call_s, travel_s = costs.worker_call_s, costs.latency_s / 2
         head: Call = pickle.load(BytesIO(packed))
         if head.brings_common:
-            if not values[-1].published:
-                values[-1].published = True
-                self._charge(MAKING, costs.plan_s)
-                # The first snapshot costs no round: its tree has no visits.
-                self._charge(SNAPSHOTS, (costs.round_s if self._snapshots else 0.0) + costs.publish_s)
-                self._snapshots += 1
             call_s += costs.fetch_s
             travel_s += self._way_s
-        worker.begin_call()
-        data = pack_answer(lambda: actor.process.run_call(packed, *(value.data for value in values)))
-        self._charge(SENDING, costs.send_s + costs.call_job_s * (worker.ran - 1), costs.beside_call_s)
-        actor.calls += 1
+        actor.begin_call()
+        data = pack_answer(lambda: actor.process.run_call(packed, *values))
+        self._charge(SENDING, costs.send_s + costs.call_job_s * (actor.ran - 1), costs.beside_call_s)
         began_s = max(actor.free_s, self._now_s - self._slip_s + travel_s)
-        ended_s = began_s + call_s + max(worker.busy_s)
-        actor.free_s = ended_s
-        arrives = _Answer(ended_s + costs.latency_s / 2, next(self._numbers), number, answer, data)
-        arrives.busy_s, arrives.call_s = sum(worker.busy_s), call_s * worker.threads
-        heapq.heappush(self._answers, arrives)
+        actor.free_s = began_s + call_s + max(actor.busy_s)
+        spent = {WORKING: sum(actor.busy_s), CALLS: call_s * actor.threads}
+
+        def arrive() -> None:
+            for part, seconds in spent.items():
+                self.spent[part] += seconds
+            self._charge(RECEIVING, costs.receive_s)
+            answer.set_result(data)
+
+        self._later(actor.free_s + costs.latency_s / 2, arrive)
+
+    def _later(self, at_s: float, arrive: Callable[[], None]) -> None:
+        """Let an answer arrive at this time, on the clock without slip."""
+        heapq.heappush(self._answers, (at_s, next(self._numbers), arrive))
 
     def _duration_s(self, simulations: int) -> float:
         """Seconds of a job of that many simulations."""
@@ -333,11 +300,6 @@ class SimulatedExecutor(Executor):
         """Hear the answers that have arrived; those that arrive meanwhile wait for the next look."""
         look_s = self._now_s
         while self._due_s() <= look_s:
-            answer = heapq.heappop(self._answers)
-            if answer.busy_s is not None:
-                self._actors[answer.actor].calls -= 1
-                self.spent[WORKING] += answer.busy_s
-                self.spent[CALLS] += answer.call_s
-                self._charge(RECEIVING, self._costs.receive_s)
-            answer.call.set_result(answer.data)
+            _, _, arrive = heapq.heappop(self._answers)
+            arrive()
             self._received.extend(self.dispatcher.hear(0.0))

@@ -7,7 +7,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean, median
+from timeit import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,10 +108,8 @@ def _time_plans(planner: Planner, lanes: int, simulations: int) -> tuple[float, 
     costs for any number of lanes, and what each lane adds."""
     took_s = []
     for count in (lanes, lanes * MORE_LANES):
-        plan, sizes = _Timed(planner.plan), np.full(count, simulations, dtype=np.int64)
-        for _ in range(PLANS):
-            plan(sizes, 0)
-        took_s.append(median(plan.seconds))
+        plan = partial(planner.plan, np.full(count, simulations, dtype=np.int64), 0)
+        took_s.append(median(repeat(plan, timer=time.perf_counter, repeat=PLANS, number=1)))
     lane_s = max(0.0, (took_s[1] - took_s[0]) / (lanes * (MORE_LANES - 1)))
     return max(0.0, took_s[0] - lanes * lane_s), lane_s
 

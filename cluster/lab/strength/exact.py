@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cluster.lab.strength.fit import Figure
+from cluster.lab.strength.fit import Figure, json_of
 from cluster.lab.strength.moves import (
-    MAX_POSITIONS,
     Move,
     MoveContext,
     MoveWorker,
@@ -35,7 +34,7 @@ from cluster.lab.strength.moves import (
     sharp_positions,
 )
 from cluster.lab.strength.request import Cell, Searches
-from cluster.report.table import Table, count, left, number, percent, right
+from cluster.report.table import Table, count, flat, left, number, percent, right
 from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units
 from cluster.runtime.tasks import Task
 from cluster.system import terminal
@@ -43,9 +42,8 @@ from cluster.system.kept_folder import Kept
 from cluster.system.status_line import StatusLine
 from games.analysis.table import judge_of
 from games.errors import InvalidInput, counted
-from search.request import MAX_SIMULATIONS
 
-DEFAULT_POSITIONS, MAX_TRIES = 2000, 1_000
+DEFAULT_POSITIONS = 2000
 POSITIONS, MOVES = "positions.jsonl", "moves.jsonl"
 """The files in which positions are kept, and moves, a unit a line."""
 UNIT_S = 2.0
@@ -86,19 +84,17 @@ class Row:
     """Mean CPU time of a move in milliseconds."""
 
     def to_json(self) -> dict[str, Any]:
-        """The row as flat JSON, which is also a line of CSV; infinite values are null."""
-        flat = self.cell.to_json() | {"cpu_ms": round(self.cpu_ms, 3)}
+        """The row as flat JSON; infinite values are null."""
         figures = {
             "kept": self.kept,
             "loss": self.loss,
             "loss_beside_total": self.beside_total,
             "strength_speedup": self.strength,
         }
+        record = self.cell.to_json() | {"cpu_ms": round(self.cpu_ms, 3)}
         for name, figure in figures.items():
-            values = (math.nan,) * 3 if figure is None else (figure.value, *figure.interval)
-            for part, value in zip((name, f"{name}_low", f"{name}_high"), values, strict=True):
-                flat[part] = round(value, 6) if math.isfinite(value) else None
-        return flat
+            record |= json_of(name, figure, digits=6)
+        return flat(record)
 
 
 class ByValues(Units):
@@ -109,7 +105,7 @@ class ByValues(Units):
     """Number of moves that have been made."""
 
     def __init__(self, searches: Searches) -> None:
-        """Raises InvalidInput (judge, positions, hard, tries, strategies, options)."""
+        """Raises InvalidInput (judge, strategies, options)."""
         request, game = searches.request, searches.game
         if not game.is_two_player or game.has_chance:
             raise InvalidInput("judge", "exact", f"games: {game.name} is {game.form}")
@@ -118,12 +114,6 @@ class ByValues(Units):
         self.searches = searches
         self.positions = DEFAULT_POSITIONS if request.positions is None else request.positions
         self.tries = 1 if request.tries is None else request.tries
-        if not 1 <= self.positions <= MAX_POSITIONS:
-            raise InvalidInput("positions", self.positions, f"a whole number from 1 to {MAX_POSITIONS:,}")
-        if request.hard is not None and not 1 <= request.hard <= MAX_SIMULATIONS:
-            raise InvalidInput("hard", request.hard, f"simulations, from 1 to {MAX_SIMULATIONS:,}")
-        if not 1 <= self.tries <= MAX_TRIES:
-            raise InvalidInput("tries", self.tries, f"a whole number from 1 to {MAX_TRIES:,}")
         self.cells = [cell for cell in searches.cells if not cell.is_sequential]
         self.budgets = sorted({*searches.ladder, *(cell.total_simulations for cell in self.cells)})
         """Simulations of the sequential searches; the totals of all cells are among them."""
@@ -188,18 +178,15 @@ class ByValues(Units):
         return sorted(tasks, key=lambda task: (task.job.what[0], task.context))
 
     def take(self, context: int, result: UnitDone) -> None:
-        """Take the result of a unit."""
         self.moves[context] |= result.found
         self.done += len(result.found)
         moves = [[number, *move] for number, move in result.found.items()]
         self._kept.add(MOVES, {"player": self.specs[context], "moves": moves})
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """A unit raised and would do so again: raises UnitFailed."""
         raise UnitFailed(error.removeprefix("PlayerFailed: ")) from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """A unit was lost too often: raises UnitFailed."""
         raise UnitFailed(f"moves of {self.specs[context]} were {reason}")
 
     def _find(self, line: StatusLine) -> list[SharpPosition]:
@@ -295,12 +282,8 @@ class ByValues(Units):
             "hard": self.searches.request.hard,
             "tries": self.tries,
             "positions": len(self.numbers),
-            "rows": self.records(),
+            "rows": [row.to_json() for row in self.rows],
         }
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows as flat JSON."""
-        return [row.to_json() for row in self.rows]
 
     def tables(self) -> list[Table]:
         """A row for each player: the sequential searches by budget, then the parallel ones."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +76,21 @@ class Figure:
     def is_finite(self) -> bool:
         """Whether the value and both ends of the interval are."""
         return all(map(math.isfinite, (self.value, *self.interval)))
+
+
+def json_of(
+    name: str, figure: Figure | None, digits: int = 4, of_interval: str | None = None
+) -> dict[str, Any]:
+    """A figure and its interval as JSON, by their names; what is infinite, or unknown, is null."""
+    interval = f"{of_interval or name}_interval"
+    if figure is None:
+        return {name: None, interval: None}
+    return {name: rounded(figure.value, digits), interval: [rounded(end, digits) for end in figure.interval]}
+
+
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """The number as JSON has it: null if it is infinite, or unknown."""
+    return None if value is None or not math.isfinite(value) else round(value, digits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,12 +19,12 @@ from typing import Any
 
 from cluster.lab.predict.costs import Costs, read_costs
 from cluster.lab.predict.prediction import predict
-from cluster.lab.strength.fit import Figure, Fit, Scores, fit
+from cluster.lab.strength.fit import Figure, Fit, Scores, fit, json_of, rounded
 from cluster.lab.strength.request import APART, Cell, Searches
 from cluster.matches.game import MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import Standing
-from cluster.report.table import Table, count, left, number, percent, right
+from cluster.report.table import Table, count, number, percent, table_of
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
@@ -32,7 +32,7 @@ from search.players.monte_carlo import Uct
 
 CURVE, LANE, TOTAL = "sequential", "equal lane", "equal total"
 """Kinds of matches."""
-DEFAULT_PAIRS, MAX_PAIRS = 100, 500_000
+DEFAULT_PAIRS = 100
 FOLDER = "games"
 """Name of the folder in the report's folder that contains a folder for each match."""
 SEQUENTIAL = "root"
@@ -99,13 +99,13 @@ class Row:
         strength = self.strength
         return {
             **self.cell.to_json(),
-            **_json("strength_speedup", strength),
-            "strength_efficiency": None if strength is None else _rounded(strength.value / self.cell.lanes),
-            "throughput_speedup_at_most": _rounded(self.throughput),
-            "throughput_speedup_predicted": _rounded(self.predicted),
-            **_json("equal_lane_score", self.equal_lane, "equal_lane"),
+            **json_of("strength_speedup", strength),
+            "strength_efficiency": None if strength is None else rounded(strength.value / self.cell.lanes),
+            "throughput_speedup_at_most": rounded(self.throughput),
+            "throughput_speedup_predicted": rounded(self.predicted),
+            **json_of("equal_lane_score", self.equal_lane, of_interval="equal_lane"),
             "equal_lane_pairs": self.pairs[0],
-            **_json("equal_total_score", self.equal_total, "equal_total"),
+            **json_of("equal_total_score", self.equal_total, of_interval="equal_total"),
             "equal_total_pairs": self.pairs[1],
         }
 
@@ -129,13 +129,9 @@ class ByGames(Tournament):
     def __init__(self, searches: Searches, costs: Path | None = None) -> None:
         """Plans the matches, the most expensive first. ``costs``: written by `banyan predict --save-costs`.
 
-        Raises InvalidInput (pairs, total_pairs, opening_plies, options, strategies, costs).
+        Raises InvalidInput (opening_plies, options, strategies, costs).
         """
         request, game = searches.request, searches.game
-        for name in ("pairs", "total_pairs"):
-            asked = getattr(request, name)
-            if asked is not None and not 1 <= asked <= MAX_PAIRS:
-                raise InvalidInput(name, asked, f"a whole number from 1 to {MAX_PAIRS}")
         plies = game.opening_plies if request.opening_plies is None else request.opening_plies
         if not 0 <= plies <= game.max_plies:
             raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")
@@ -287,8 +283,8 @@ class ByGames(Tournament):
             "curve": [
                 {
                     "simulations": point.simulations,
-                    **_json("elo", point.elo),
-                    "elo_of_doubling": _rounded(point.doubling),
+                    **json_of("elo", point.elo),
+                    "elo_of_doubling": rounded(point.doubling),
                 }
                 for point in self.curve
             ],
@@ -299,43 +295,44 @@ class ByGames(Tournament):
                     "b": meeting.context.players[1],
                     "seed": meeting.context.seed,
                     "pairs": len(standing.pairs),
-                    **_json("score", _score(standing)),
-                    "expected": None if found is None else _rounded(found.expected[number]),
+                    **json_of("score", _score(standing)),
+                    "expected": None if found is None else rounded(found.expected[number]),
                     "different_games": standing.different_games,
                 }
                 for number, (meeting, standing) in enumerate(self.played)
             ],
-            "misfit": None if found is None else _rounded(found.misfit),
+            "misfit": None if found is None else rounded(found.misfit),
             "freedom": None if found is None else found.freedom,
         }
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows as flat JSON, with two columns for each interval."""
-        return [_flat(row.to_json()) for row in self.rows]
 
     def tables(self) -> list[Table]:
         """A table with a row for each parallel search, and one of the sequential search by budget."""
         speedups = not self.searches.request.scores_only
         known = self.predicted is not None
-        headings = ["lanes", "each", "through-\nput" if known else "through-\nput <", "against\nthe total"]
-        if speedups:
-            headings[2:2] = ["strength\nspeedup"]
-            headings[4:4] = ["against\none lane's"]
-        table = Table([*left("strategy"), *right(*headings)], title=self.title)
-        for row in self.rows:
-            cells = [count(row.cell.lanes), count(row.cell.lane_simulations)]
-            if speedups:
-                cells.append(_speedup(row))
-            cells.append(number(row.predicted if known else row.throughput))
-            if speedups:
-                cells.append(_percent(row.equal_lane))
-            table.add(str(row.cell.strategy), *cells, _percent(row.equal_total))
-        curve = Table(right("simulations", "Elo", "a doubling adds"), title="the sequential search")
-        for point in self.curve:
-            interval = point.elo.interval if point.elo.value else None
-            elo = number(point.elo.value, "+.0f", interval)
-            curve.add(count(point.simulations), elo, number(point.doubling, "+.0f"))
-        return [table, curve] if curve.rows else [table]
+        lines = [
+            {
+                "strategy": str(row.cell.strategy),
+                "lanes": count(row.cell.lanes),
+                "each": count(row.cell.lane_simulations),
+                **({"strength\nspeedup": _speedup(row)} if speedups else {}),
+                "through-\nput" if known else "through-\nput <": number(
+                    row.predicted if known else row.throughput
+                ),
+                **({"against\none lane's": _percent(row.equal_lane)} if speedups else {}),
+                "against\nthe total": _percent(row.equal_total),
+            }
+            for row in self.rows
+        ]
+        curve = [
+            {
+                "simulations": count(point.simulations),
+                "Elo": number(point.elo.value, "+.0f", point.elo.interval if point.elo.value else None),
+                "a doubling adds": number(point.doubling, "+.0f"),
+            }
+            for point in self.curve
+        ]
+        found = [table_of(lines, self.title, words=["strategy"])]
+        return [*found, table_of(curve, "the sequential search")] if curve else found
 
     def notes(self) -> list[str]:
         """Explanations of the columns."""
@@ -410,25 +407,3 @@ def _percent(score: Figure | None) -> str:
 def _narrow(cell: str) -> str:
     """The cell with a dash in its interval, so that the table fits into 80 columns."""
     return cell.replace(" to ", "-")
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of JSON with two columns for each interval."""
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if name.endswith("_interval"):
-            low, high = value or (None, None)
-            flat |= {f"{name.removesuffix('interval')}low": low, f"{name.removesuffix('interval')}high": high}
-        else:
-            flat[name] = value
-    return flat
-
-
-def _json(name: str, figure: Figure | None, of_interval: str | None = None) -> dict[str, Any]:
-    """A figure and its interval as JSON, by their names; both are null for None."""
-    value, interval = (None, None) if figure is None else (figure.value, [*map(_rounded, figure.interval)])
-    return {name: _rounded(value), f"{of_interval or name}_interval": interval}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, 4)

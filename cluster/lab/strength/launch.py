@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
 from cluster.lab.strength.plots import plot_games, plot_losses
@@ -18,7 +20,6 @@ from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
 from cluster.report.table import write_files
 from cluster.runtime.jobset import LINE_S, Jobset
-from cluster.system import terminal
 from cluster.system.status_line import StatusLine
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput
@@ -50,23 +51,17 @@ def run_strength(
         if not judge.finished:
             progress = started.units_progress(lambda _: judge.in_short())
             executor = started.run_units(place, Jobset(judge), judge.make_worker, progress)
-        if output.json:
-            ran: dict[str, Any] = {}
-            if isinstance(judge, ByGames):
-                ran = {"games_played": judge.done, "games_retried": judge.retried}
-                ran |= {"stopped_by": judge.stopped_by, "executor": executor and executor.name}
-            terminal.print_json(judge.to_json() | ran | {"workers": executor.num_workers if executor else 0})
-        else:
-            console = terminal.stdout_console(output.colour)
-            for table in judge.tables():
-                console.print(table)
-            for note in judge.notes():
-                console.print(note, style="dim")
-            for text in judge.warnings():
-                warn(text, output)
+        ran: dict[str, Any] = {}
+        if isinstance(judge, ByGames):
+            ran = {"games_played": judge.done, "games_retried": judge.retried}
+            ran |= {"stopped_by": judge.stopped_by, "executor": executor and executor.name}
+        found = judge.to_json() | ran | {"workers": executor.num_workers if executor else 0}
+        output.show(found, *judge.tables(), *(Text(note, "dim") for note in judge.notes()))
+        for text in () if output.json else judge.warnings():
+            warn(text, output)
         if out is not None and judge.rows:
             value = judge.to_json() | {"measured_on": provenance()}
             draw = partial(plot_games, judge) if isinstance(judge, ByGames) else partial(plot_losses, judge)
-            for path in write_files(out, "strength", value, judge.records(), draw, picture):
+            for path in write_files(out, "strength", value, value["rows"], draw, picture):
                 started.say(f"wrote {path}")
     return started.status

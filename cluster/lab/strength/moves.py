@@ -153,7 +153,6 @@ class MoveWorker(UnitWorker):
     """Runs units one after the other in its process."""
 
     def load(self, context: MoveContext) -> None:
-        """Load the game and make the player."""
         self._game = games.load(context.game, context.game_source, tried=False)
         self._player = player_of(context.player, self._game)
         self._warm = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,8 @@ def plot_losses(result: ByValues, path: Path) -> None:
 
 
 def _by_strategy(rows: Iterable[Any]) -> dict[str, list[Any]]:
-    groups: dict[str, list[Any]] = {}
-    for row in rows:
-        groups.setdefault(str(row.cell.strategy), []).append(row)
-    return groups
+    """The rows, which are ordered by strategy, of each strategy."""
+    return {name: list(own) for name, own in groupby(rows, lambda row: str(row.cell.strategy))}
 
 
 def _map(panel: Any, name: str, rows: Sequence[MovesRow], lanes: Sequence[int]) -> None:

@@ -15,13 +15,16 @@ from typing import Any
 
 import games
 from cluster.lab.strength.fit import Side
+from cluster.lab.strength.moves import MAX_POSITIONS
 from games.errors import InvalidInput
 from games.spec import Spec, parse_spec
+from search.options import check, knobs_of, option, option_of
 from search.players import Player, player_of
-from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES
+from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 
 GAMES, EXACT = "games", "exact"
-"""The judges."""
+"""The judges, and the groups of the options that only one of them has."""
+MAX_PAIRS, MAX_TRIES = 500_000, 1_000
 APART = 2
 """Doublings between two budgets of the curve that play each other. With fewer, more games are needed to
 measure the gain of a doubling; with more, one side wins nearly all games."""
@@ -46,41 +49,56 @@ class StrengthRequest:
     """Simulations of a move for all lanes together; None if ``simulations`` is given."""
     options: str = ""
     """Options of uct for all searches, such as ``c=0.5,final_move=max``."""
-    seed: int = 0
+    seed: int = option_of(SearchRequest, "seed", 0, accepted="a whole number from 0 to 2**63 - 1")
     judge: str = GAMES
-    pairs: int | None = None
-    """Of each match; None: the default of `games.py`. This and the next three only for games."""
-    total_pairs: int | None = None
-    """Pairs of a match at equal totals; None: the value of ``pairs``."""
-    opening_plies: int | None = None
-    """Random plies at the beginning of a pair; None: Game.opening_plies."""
-    scores_only: bool = False
-    """Whether only matches at equal totals are played."""
-    positions: int | None = None
-    """In which all searches move; None: the default of `exact.py`. This and the next two only for exact."""
-    hard: int | None = None
-    """Only positions in which a sequential search with so many simulations loses something; None: all."""
-    tries: int | None = None
-    """Moves that each search chooses in each position, with different seeds; None: one."""
+    pairs: int | None = option(
+        None, help="Pairs of each match; None: the default of `games.py`.", group=GAMES, bounds=(1, MAX_PAIRS)
+    )
+    total_pairs: int | None = option(
+        None, help="Pairs of a match at equal totals; None: `pairs`.", group=GAMES, bounds=(1, MAX_PAIRS)
+    )
+    opening_plies: int | None = option(
+        None, help="Random plies at the beginning of a pair; None: `Game.opening_plies`.", group=GAMES
+    )
+    scores_only: bool = option(False, help="Whether only matches at equal totals are played.", group=GAMES)
+    positions: int | None = option(
+        None,
+        help="Number of positions in which all searches move; None: the default of `exact.py`.",
+        group=EXACT,
+        bounds=(1, MAX_POSITIONS),
+        accepted=f"a whole number from 1 to {MAX_POSITIONS:,}",
+    )
+    hard: int | None = option(
+        None,
+        help="Only positions in which a sequential search with so many simulations loses; None: all.",
+        group=EXACT,
+        bounds=(1, MAX_SIMULATIONS),
+        accepted=f"simulations, from 1 to {MAX_SIMULATIONS:,}",
+    )
+    tries: int | None = option(
+        None,
+        help="Moves that each search chooses in each position, with different seeds; None: one.",
+        group=EXACT,
+        bounds=(1, MAX_TRIES),
+        accepted=f"a whole number from 1 to {MAX_TRIES:,}",
+    )
 
     def __post_init__(self) -> None:
-        """Raises InvalidInput for an unknown judge, and for fields of another one."""
-        others = {
-            GAMES: (("positions", "hard", "tries"), "nothing without --judge exact"),
-            EXACT: (
-                ("scores_only", "pairs", "total_pairs", "opening_plies"),
-                "nothing with --judge exact, which plays no games",
-            ),
+        """Raises InvalidInput for an unknown judge, for fields of another one, and for a wrong number."""
+        accepted = {
+            GAMES: "nothing without --judge exact",
+            EXACT: "nothing with --judge exact, which plays no games",
         }
-        if self.judge not in others:
-            raise InvalidInput("judge", self.judge, " or ".join(others))
-        names, accepted = others[self.judge]
-        for name in names:
-            if getattr(self, name) not in (None, False):
-                raise InvalidInput(name, getattr(self, name), accepted)
+        if self.judge not in accepted:
+            raise InvalidInput("judge", self.judge, " or ".join(accepted))
+        for knob in knobs_of(StrengthRequest):
+            is_others = knob.option.group in accepted.keys() - {self.judge}
+            if is_others and getattr(self, knob.name) not in (None, False):
+                raise InvalidInput(knob.name, getattr(self, knob.name), accepted[self.judge])
         if self.judge == GAMES and len(self.simulations) > 1:
             budgets = ",".join(map(str, self.simulations))
             raise InvalidInput("simulations", budgets, "one number without --judge exact")
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -133,7 +151,7 @@ class Searches:
     """The searches of a request, in which all that judges have in common is checked."""
 
     def __init__(self, request: StrengthRequest) -> None:
-        """Load the game. Raises InvalidInput (game, strategies, lanes, simulations, total, options, seed)."""
+        """Load the game. Raises InvalidInput (game, strategies, lanes, simulations, total, options)."""
         self.request = request
         self.source = games.source_of_spec(request.game)
         """The text of the game file; None for other games."""
@@ -141,8 +159,6 @@ class Searches:
         if game.num_players != 2:
             plan = " (banyan plan measures players of a problem of one player)" * (game.num_players == 1)
             raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{plan}")
-        if not 0 <= request.seed < 2**63:
-            raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
         self.options = read_options(request.options)
         """Of all searches."""
         self.strategies = read_strategies(request.strategies)

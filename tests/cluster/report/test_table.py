@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cluster.report import table as report
-from cluster.report.table import Table, html, left, markdown, right, write_files
+from cluster.report.table import Table, html, markdown, table_of, write_files
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,8 @@ def test_a_cell_reads_by_its_type(cell: str, words: str) -> None:
 
 @pytest.fixture
 def table() -> Table:
-    table = Table(
-        [*left("player"), *right("games\nplayed"), *left("agrees")], title="A title", caption="Below"
-    )
-    table.add(report.text("a|b"), report.count(1200), report.text("no", "bad"))
+    first = {"player": "a|b", "games\nplayed": report.count(1200), "agrees": report.text("no", "bad")}
+    table = table_of([first], "A title", "Below", words=["player", "agrees"])
     table.add(report.text("<i>"), report.percent(0.5))
     return table
 
@@ -68,6 +66,11 @@ def test_a_console_prints_it_with_title_and_caption(table: Table) -> None:
 
 
 def test_records_are_lines_of_csv_in_which_lists_are_text(tmp_path: Path) -> None:
-    records = [{"name": "x", "ends": (1, 2), "parts": {"a": 0.5}, "none": None}]
+    records = [
+        {"name": "x", "ends": (1, 2), "parts": {"a": 0.5}, "elo_interval": [3, 4], "score_interval": None}
+    ]
     _, file, _ = write_files(tmp_path, "some", records, records, Path.touch, "png")
-    assert file.read_text().splitlines() == ["name,ends,parts,none", "x,1 2,a 0.5,"]
+    assert file.read_text().splitlines() == [
+        "name,ends,parts,elo_low,elo_high,score_low,score_high",
+        "x,1 2,a 0.5,3,4,,",
+    ]
