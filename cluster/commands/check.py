@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cluster.commands.options import GameArgument, ResultOptions, option
+from cluster.commands.options import AT_LEAST_1, GameArgument, ResultOptions, option
 from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SIMULATIONS = 2_000
 
 def check(
     game: GameArgument,
-    games: int = option(20, "N", "Random games to look at."),
+    games: int = option(20, "N", "Random games to look at.", accepts=AT_LEAST_1),
     seed: int = option(0, "N", "Seed of all random numbers."),
     *,
     output: ResultOptions,
@@ -31,10 +31,8 @@ def check(
     import games as rules
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
-    from games.errors import InvalidInput, counted
+    from games.errors import counted
 
-    if games < 1:
-        raise InvalidInput("games", games, "a whole number of at least 1")
     loaded = rules.load(game, tried=False)
     if not output.json:
         kind = "compiled" if is_compiled(loaded.rules) else "plain Python"

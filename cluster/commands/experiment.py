@@ -12,11 +12,11 @@ import typer
 from cluster.commands.options import (
     OUTPUT,
     GamePlace,
-    OutputOptions,
     option,
     request_option,
     timeout_option,
 )
+from cluster.system.terminal import Output
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,17 @@ def experiment(
         "sources (quick), as many as in the sources, days (full), or a few (smoke).",
     ),
     seed: int = request_option(0, "seed"),
-    out: Path | None = option(
-        None,
-        "DIR",
-        "Write every game there; an experiment that is started again plays only the missing games "
-        "(out/experiments).",
-        OUTPUT,
-        "--out",
-        "--output",
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "--output",
+            metavar="DIR",
+            help="Write every game there; an experiment that is started again plays only the missing games "
+            "(out/experiments).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     report: list[Path] | None = option(
         None,
         "FILE.md|.html",
@@ -59,7 +61,7 @@ def experiment(
     ),
     *,
     place: TablePlace,
-    output: OutputOptions,
+    output: Output,
 ) -> int:
     """Repeat published tables of results: the source's figures, ours, a verdict on each row and each source.
 

@@ -13,11 +13,11 @@ from cluster.commands.options import (
     OUTPUT,
     GameArgument,
     GamePlace,
-    OutputOptions,
     ResultOptions,
     option,
     request_option,
 )
+from cluster.system.terminal import Output
 
 MATCH = "Match"
 
@@ -70,7 +70,7 @@ def match(
     b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
     asked: MatchOptions,
     place: GamePlace,
-    output: OutputOptions,
+    output: Output,
     out: Path | None = option(
         None,
         "DIR",

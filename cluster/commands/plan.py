@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option, timeout_option
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, option, timeout_option
 from cluster.planning.defaults import DEFAULT_EPISODES, MoveSearch
+from cluster.system.terminal import Output
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,6 @@ class EpisodePlace(GamePlace):
         "Play episodes in this process alone (inline), on workers of Ray (ray), or, if there are "
         "several, on workers (auto).",
         PLACE,
-        "--executor",
     )
     job_timeout: float | None = timeout_option("an episode", "the episode is played", 3600)
 
@@ -28,7 +28,7 @@ class EpisodePlace(GamePlace):
 def plan(
     search: MoveSearch,
     place: EpisodePlace,
-    output: OutputOptions,
+    output: Output,
     episodes: int = option(DEFAULT_EPISODES, "N", "Number of episodes."),
     steps: int | None = option(None, "N", "The most moves of an episode; without it, its own end."),
     out: Path | None = option(

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, option
+from cluster.commands.options import POSITION, GameArgument, MovesOption, option
+from cluster.system.terminal import Output
+from search.options import option_of
 
 INTERRUPTED = 130
 
@@ -40,7 +42,7 @@ def play(
     ),
     number: int = option(1, "N", "Number of the game in the file.", POSITION),
     seed: int = option(0, "N", "Seed of all random numbers."),
-    no_color: NoColorOption = False,
+    no_color: bool = option_of(Output, "no_color", False),
 ) -> int:
     """Play a game against a player or another person, or watch one. Type help for the commands."""
     import games

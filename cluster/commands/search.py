@@ -13,7 +13,6 @@ from cluster.commands.options import (
     OUTPUT,
     PLACE,
     CheckpointEveryOption,
-    OutputOptions,
     SearchPlace,
     option,
     suggest_best,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 def search(
     request: SearchRequest,
     place: SearchPlace,
-    output: OutputOptions,
+    output: Output,
     preset: str | None = option(
         None,
         "best|plain|...",
@@ -78,7 +77,7 @@ def resume(
         ),
     ],
     place: SearchPlace,
-    output: OutputOptions,
+    output: Output,
     checkpoint_every: CheckpointEveryOption = None,
 ) -> int:
     """Continue a search from its checkpoint, on any machine and any number of workers.
@@ -90,7 +89,7 @@ def resume(
     return resume_search(file, place.placement(), output, checkpoint_every)
 
 
-def _with_preset(request: SearchRequest, preset: str | None, output: OutputOptions) -> SearchRequest:
+def _with_preset(request: SearchRequest, preset: str | None, output: Output) -> SearchRequest:
     """The request with the fields of the preset, printed on standard error. Raises InvalidInput."""
     import games
     from search.players.presets import settings_of, with_preset

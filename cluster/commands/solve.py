@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cluster.commands.options import (
+    AT_LEAST_1,
     GameArgument,
     MovesOption,
-    OutputOptions,
     PositionOption,
     option,
     report,
 )
 from cluster.system.terminal import (
+    Output,
     count,
     duration,
     has_colour,
@@ -45,7 +46,7 @@ LINE_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
-class DrawingOptions:
+class SolutionDrawing:
     """The drawing of a solution."""
 
     draw: str | None = option(
@@ -74,10 +75,12 @@ def solve(
     game: GameArgument,
     moves: MovesOption = None,
     position: PositionOption = None,
-    max_positions: int = option(MAX_POSITIONS, "N", "Give up if more positions than this can be reached."),
+    max_positions: int = option(
+        MAX_POSITIONS, "N", "Give up if more positions than this can be reached.", accepts=AT_LEAST_1
+    ),
     *,
-    drawing: DrawingOptions,
-    output: OutputOptions,
+    drawing: SolutionDrawing,
+    output: Output,
 ) -> None:
     """Solve a position: the winner under perfect play, in how many plies, and the moves that keep the result.
 
@@ -96,7 +99,7 @@ def solve(
         format_of(out)
     shown = read_position(game, moves, position)
     player = None if drawing.side is None else SIDES.index(drawing.side)
-    _check(shown, max_positions)
+    _check(shown)
     started = time.monotonic()
     console = stderr_console(output.colour)
     with StatusLine(console, "solving ...", LINE_EVERY_S, enabled=output.progress) as line:
@@ -124,7 +127,7 @@ def solve(
         write("\n" + write_text(figure), end="")
 
 
-def _check(shown: Position, max_positions: int) -> None:
+def _check(shown: Position) -> None:
     if not shown.game.is_two_player or shown.game.has_chance:
         accepted = f"a game of two players without rewards and chance, not {shown.game.form}"
         refuse("game", shown.game.spec, accepted)
@@ -134,8 +137,6 @@ def _check(shown: Position, max_positions: int) -> None:
             "five or six, or one of your own with pack and unpack"
         )
         refuse("game", shown.game.spec, accepted)
-    if max_positions < 1:
-        refuse("max_positions", max_positions, "a whole number of at least 1")
     if shown.over:
         field, value = (
             ("moves", " ".join(shown.moves))

@@ -12,13 +12,13 @@ from cluster.commands.options import (
     FormatOption,
     GameArgument,
     GamePlace,
-    OutputOptions,
     option,
     read_counts,
     read_format,
     request_option,
     suggest_best,
 )
+from cluster.system.terminal import Output
 
 GAMES = "Games"
 EXACT = "Exact judge"
@@ -28,7 +28,7 @@ DEFAULT_POSITIONS = 2000
 
 
 @dataclass(frozen=True)
-class Searches:
+class ParallelSearches:
     """The searches that play."""
 
     lanes: str = option("2,4,8,16", "N,N,...", "Numbers of lanes to measure.")
@@ -65,7 +65,6 @@ class Matches:
         None,
         "Measure only scores at equal totals, which is quicker, and no speedups.",
         GAMES,
-        "--scores-only",
     )
     pairs: int | None = option(None, "N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES)
     total_pairs: int | None = option(
@@ -133,12 +132,12 @@ class Files:
 
 def strength(
     game: GameArgument,
-    searches: Searches,
+    searches: ParallelSearches,
     judged: Judged,
     matches: Matches,
     files: Files,
     place: GamePlace,
-    output: OutputOptions,
+    output: Output,
 ) -> int:
     """Measure parallel searches beside the sequential one: strength speedup, and loss at equal totals.
 

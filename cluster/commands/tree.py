@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.commands.options import AT_LEAST_1, OutputOptions, SearchPlace, option, report
+from cluster.commands.options import AT_LEAST_1, SearchPlace, option, report
 from cluster.system.terminal import Output, count, print_facts, print_json, stdout_console, write
 from search.options import refuse
 from search.request import SearchRequest
@@ -24,7 +24,7 @@ NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
 
 
 @dataclass(frozen=True)
-class DrawingOptions:
+class TreeDrawing:
     """The part of a tree that is shown."""
 
     nodes: int = option(
@@ -47,7 +47,7 @@ class DrawingOptions:
     out: Path | None = option(None, "FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)
 
 
-def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
+def tree(request: SearchRequest, place: SearchPlace, output: Output, drawing: TreeDrawing) -> int:
     """Search a position and show the top of the tree: moves, visits, values, and proven results."""
     from cluster.drawing.writers import format_of, write_figure
     from cluster.launch import run_search

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from cluster.commands.options import (
-    NoColorOption,
-    ProgressOption,
     option,
     read_strategies,
     report,
 )
+from cluster.system.terminal import Output
+from search.options import option_of
 from search.request import STRATEGIES
 
 SEARCH_S = 0.05
@@ -23,10 +23,10 @@ def warm(
     wanted: Annotated[
         list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
     ] = None,
-    everything: bool = option(False, None, "Compile all built-in games.", None, "--all"),
+    everything: bool = option(False, None, "Compile all built-in games.", cli="all"),
     strategies: str = option(",".join(STRATEGIES), "NAME,...", "The strategies to compile for."),
-    progress: ProgressOption = True,
-    no_color: NoColorOption = False,
+    progress: bool = option_of(Output, "progress", True),
+    no_color: bool = option_of(Output, "no_color", False),
 ) -> None:
     """Compile the kernels of games ahead, for searches by default and for `banyan play`, on all cores."""
     import multiprocessing
