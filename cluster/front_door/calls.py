@@ -19,7 +19,7 @@ from cluster.front_door.options import (
     RequestOptions,
     SearchOptions,
     WorkerOptions,
-    request_of,
+    read_call,
     split,
     with_options,
 )
@@ -114,9 +114,16 @@ def search(
         SearchFailed: The search cannot continue.
         ConnectionError: Ray could not be started or reached.
     """
-    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(search, options)
-    request = request_of(game, moves, named | of_search)
+    request, of_workers = read_call(
+        search,
+        game,
+        moves,
+        options,
+        position=position,
+        simulations=simulations,
+        seconds=seconds,
+        seed=seed,
+    )
     return _run(request, Placement(workers, executor, address, **of_workers))
 
 
@@ -145,9 +152,17 @@ def start(
     >>> last == search.result().simulations == 20_000
     True
     """
-    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(start, options)
-    request = request_of(game, moves, named | of_search, endless=True)
+    request, of_workers = read_call(
+        start,
+        game,
+        moves,
+        options,
+        endless=True,
+        position=position,
+        simulations=simulations,
+        seconds=seconds,
+        seed=seed,
+    )
     return _start(request, Placement(workers, executor, address, **of_workers))
 
 
@@ -216,9 +231,18 @@ def open(  # noqa: A001
         InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
             accepted.
     """
-    asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
-    of_search, _ = split(open, options)
-    request = request_of(game, moves, asked | {"seed": seed} | of_search, endless=True)
+    request, _ = read_call(
+        open,
+        game,
+        moves,
+        options,
+        endless=True,
+        strategy="leaf",
+        evaluator=EXTERNAL,
+        position=position,
+        simulations=simulations,
+        seed=seed,
+    )
     return OpenSearch(foreign(open_search, request, external=True), deadline_s=deadline_s, clock=clock)
 
 
