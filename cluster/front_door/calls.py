@@ -14,7 +14,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Unpack
 
-from cluster.checkpoint.checkpoint import Opened, described, read_checkpoint, write_archive
+from cluster.checkpoint.checkpoint import begun, described, read_checkpoint, write_archive
 from cluster.front_door.options import (
     RequestOptions,
     SearchOptions,
@@ -28,7 +28,6 @@ from cluster.workers.placement import Placement
 from games.errors import InvalidInput, foreign
 from games.game import Game
 from search.ask_tell.search import DEADLINE_S, AskTellSearch
-from search.coordinator import Coordinator
 from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -311,7 +310,7 @@ def run(
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
-    return RunningSearch(Opened(Coordinator(foreign(open_search, request), 1)), placement.start_quietly)
+    return RunningSearch(foreign(begun, request), placement.start_quietly)
 
 
 def _run(request: SearchRequest, placement: Placement) -> SearchResult:

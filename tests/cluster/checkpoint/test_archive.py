@@ -7,8 +7,8 @@ import io
 import json
 import os
 import random
-import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +117,15 @@ def test_many_writers_of_one_file_never_make_a_torn_one(tmp_path: Path) -> None:
         for _ in range(8):
             write_archive(path, {"size": size}, {"data": np.full(size, size)})
 
-    threads = [threading.Thread(target=write, args=(size,)) for size in sizes]
-    for thread in threads:
-        thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads):
-        if path.exists():
-            (data,) = read_arrays(path).values()
-            assert len(data) in sizes
-            assert (data == len(data)).all()
-            seen += 1
+    with ThreadPoolExecutor(len(sizes)) as pool:
+        writers = [pool.submit(write, size) for size in sizes]
+        while not all(writer.done() for writer in writers):
+            if path.exists():
+                (data,) = read_arrays(path).values()
+                assert len(data) in sizes
+                assert (data == len(data)).all()
+                seen += 1
     assert seen > 0
     assert [file.name for file in tmp_path.iterdir()] == ["a.ckpt"]
 
