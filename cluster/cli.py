@@ -22,10 +22,7 @@ import typer
 from cluster.commands import (
     benchmark,
     check,
-    experiment,
     games,
-    match,
-    plan,
     play,
     predict,
     reference,
@@ -35,7 +32,6 @@ from cluster.commands import (
     speedup,
     strength,
     tree,
-    warm,
 )
 from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
@@ -75,19 +71,19 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "search": search.search,
     "resume": search.resume,
     "tree": tree.tree,
-    "plan": plan.plan,
-    "players": match.list_players,
-    "match": match.match,
+    "plan": play.plan,
+    "players": play.list_players,
+    "match": play.match,
     "play": play.play,
     "solve": solve.solve,
     "speedup": speedup.speedup,
     "strength": strength.strength,
     "predict": predict.predict,
     "benchmark": benchmark.benchmark,
-    "experiment": experiment.experiment,
+    "experiment": strength.experiment,
     "reference": reference.reference,
     "check": check.check,
-    "warm": warm.warm,
+    "warm": check.warm,
     "serve": serve.serve,
 }
 for _name, _command in COMMANDS.items():
