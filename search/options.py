@@ -137,7 +137,7 @@ def knobs_of(kind: type) -> tuple[Knob, ...]:
     """The options of a dataclass in the order of its fields, without fields that have no description."""
     if kind not in _KNOBS:
         hints = get_type_hints(kind, include_extras=True)
-        found = (described(field.name, hints[field.name], field) for field in dataclasses.fields(kind))
+        found = (knob_from(field.name, hints[field.name], field) for field in dataclasses.fields(kind))
         _KNOBS[kind] = tuple(filter(None, found))
     return _KNOBS[kind]
 
@@ -145,7 +145,7 @@ def knobs_of(kind: type) -> tuple[Knob, ...]:
 _KNOBS: dict[type, tuple[Knob, ...]] = {}
 
 
-def described(name: str, hint: Any, declared: Any) -> Knob | None:
+def knob_from(name: str, hint: Any, declared: Any) -> Knob | None:
     """The option that a field or a parameter of a function is; None if it has no description.
 
     ``declared``: the field, or the default of the parameter. The description is part of the field, or of the

@@ -19,7 +19,7 @@ from typer.core import TyperCommand
 
 from cluster.system.terminal import OUTPUT as OUTPUT
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Option, described, option_of, refuse
+from search.options import BASIC, Option, knob_from, option_of, refuse
 from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -307,7 +307,7 @@ def _option(name: str, hint: Any, declared: Any, is_search: bool = False) -> Par
     ``is_search``: it is of a request, which checks it itself, and which a preset may change.
     """
     default = declared.default if isinstance(declared, Field) else declared
-    if (knob := described(name, hint, declared)) is not None:
+    if (knob := knob_from(name, hint, declared)) is not None:
         option, default = knob.option, knob.asked_default
         names = f"--{knob.cli}"
         read: Callable[[Any], Any] | None = None if is_search else replace(knob, name=knob.cli).check

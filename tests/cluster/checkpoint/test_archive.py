@@ -92,12 +92,8 @@ def test_numpy_reads_it_too_without_pickle(file: Path) -> None:
 
 
 def test_a_full_disk_is_an_error() -> None:
-    def write() -> None:
-        with open("/dev/full", "r+b", buffering=0) as full:
-            write_npz(full, {"visits": np.arange(10)})
-
-    with pytest.raises(OSError, match=r"No space left"):
-        write()
+    with pytest.raises(OSError, match=r"No space left"), open("/dev/full", "r+b", buffering=0) as full:
+        write_npz(full, {"visits": np.arange(10)})
 
 
 def test_arrays_are_squeezed_into_bytes() -> None:
