@@ -31,7 +31,6 @@ from cluster.commands import (
     solve,
     speedup,
     strength,
-    tree,
 )
 from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
@@ -70,7 +69,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "perft": games.perft,
     "search": search.search,
     "resume": search.resume,
-    "tree": tree.tree,
+    "tree": search.tree,
     "plan": play.plan,
     "players": play.list_players,
     "match": play.match,

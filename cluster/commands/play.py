@@ -1,6 +1,6 @@
 """`banyan players`, `match`, `play` and `plan`: games and episodes that are played."""
 
-# ruff: noqa: B008, RUF009
+# ruff: noqa: B008
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -41,41 +41,35 @@ def list_players(output: ResultOptions) -> None:
     output.show(rows, table, "Options follow the name: name:key=value,key=value")
 
 
-@dataclass(frozen=True)
-class MatchOptions:
-    """How a match is played."""
-
-    games: int | None = option(
-        None, "N", "Number of games, two for each opening; with more players, one for each seat (100).", MATCH
-    )
-    opening_plies: int | None = option(
-        None, "N", "Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).", MATCH
-    )
-    openings: Path | None = option(
-        None, "FILE", "Read the openings from a file instead: one line of moves for each pair.", MATCH
-    )
-    sprt: str | None = option(
-        None,
-        "ELO0,ELO1",
-        "Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error each).",
-        MATCH,
-    )
-    scoring: str = option(
-        "wins",
-        "wins|margins",
-        "Score a pair by its games won (wins), or as one game decided by the sum of both results (margins).",
-        MATCH,
-    )
-    seed: int = request_option(0, "seed", panel=MATCH)
-
-
 def match(
     game: GameArgument,
     a: Annotated[
         str, typer.Argument(metavar="A", help="A player, such as uct:seconds=1 (see banyan players).")
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
-    asked: MatchOptions,
+    *,
+    games: int | None = option(
+        None, "N", "Number of games, two for each opening; with more players, one for each seat (100).", MATCH
+    ),
+    opening_plies: int | None = option(
+        None, "N", "Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).", MATCH
+    ),
+    openings: Path | None = option(
+        None, "FILE", "Read the openings from a file instead: one line of moves for each pair.", MATCH
+    ),
+    sprt: str | None = option(
+        None,
+        "ELO0,ELO1",
+        "Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error each).",
+        MATCH,
+    ),
+    scoring: str = option(
+        "wins",
+        "wins|margins",
+        "Score a pair by its games won (wins), or as one game decided by the sum of both results (margins).",
+        MATCH,
+    ),
+    seed: int = request_option(0, "seed", panel=MATCH),
     place: GamePlace,
     output: Output,
     out: Path | None = option(
@@ -91,7 +85,18 @@ def match(
     """
     from cluster.matches.launch import MatchRequest, run_match
 
-    return run_match(MatchRequest(game, a, b, **vars(asked)), place.placement(), output, out)
+    request = MatchRequest(
+        game,
+        a,
+        b,
+        games,
+        seed=seed,
+        opening_plies=opening_plies,
+        openings=openings,
+        sprt=sprt,
+        scoring=scoring,
+    )
+    return run_match(request, place.placement(), output, out)
 
 
 def play(

@@ -1,10 +1,9 @@
 """`banyan solve`: solves small games exactly."""
 
-# ruff: noqa: RUF009
+# ruff: noqa: B008
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,32 +44,6 @@ SIDES = ("first", "second")
 LINE_EVERY_S = 1.0
 
 
-@dataclass(frozen=True)
-class SolutionDrawing:
-    """The drawing of a solution."""
-
-    draw: str | None = option(
-        None,
-        "KIND",
-        "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
-        "one player (and-or), or that player's strategy against all replies (strategy).",
-        DRAWING,
-    )
-    side: str | None = option(
-        None,
-        "first|second",
-        "The player of the and-or tree or strategy; if left out, the one who wins.",
-        DRAWING,
-        accepts={"choices": SIDES},
-    )
-    out: Path | None = option(
-        None,
-        "FILE",
-        "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
-        DRAWING,
-    )
-
-
 def solve(
     game: GameArgument,
     moves: MovesOption = None,
@@ -79,7 +52,26 @@ def solve(
         MAX_POSITIONS, "N", "Give up if more positions than this can be reached.", accepts=AT_LEAST_1
     ),
     *,
-    drawing: SolutionDrawing,
+    draw: str | None = option(
+        None,
+        "KIND",
+        "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
+        "one player (and-or), or that player's strategy against all replies (strategy).",
+        DRAWING,
+    ),
+    side: str | None = option(
+        None,
+        "first|second",
+        "The player of the and-or tree or strategy; if left out, the one who wins.",
+        DRAWING,
+        accepts={"choices": SIDES},
+    ),
+    out: Path | None = option(
+        None,
+        "FILE",
+        "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
+        DRAWING,
+    ),
     output: Output,
 ) -> None:
     """Solve a position: the winner under perfect play, in how many plies, and the moves that keep the result.
@@ -94,11 +86,10 @@ def solve(
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
 
-    out = drawing.out
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    player = None if drawing.side is None else SIDES.index(drawing.side)
+    player = None if side is None else SIDES.index(side)
     _check(shown)
     started = time.monotonic()
     console = stderr_console(output.colour)
@@ -109,7 +100,7 @@ def solve(
 
         solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, progress)
     elapsed_s = time.monotonic() - started
-    kind = drawing.draw or ("graph" if out is not None else None)
+    kind = draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
     graph = PositionGraph(solution) if few else None
     if kind is not None and graph is None:

@@ -1,6 +1,6 @@
 """`banyan strength` and `banyan experiment`: playing strength with parallel lanes, and published tables."""
 
-# ruff: noqa: B008, RUF009
+# ruff: noqa: B008
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -31,115 +31,88 @@ DEFAULT_PAIRS = 100
 DEFAULT_POSITIONS = 2000
 
 
-@dataclass(frozen=True)
-class ParallelSearches:
-    """The searches that play."""
-
-    lanes: str = option("2,4,8,16", "N,N,...", "Numbers of lanes to measure.")
+def strength(
+    game: GameArgument,
+    *,
+    lanes: str = option("2,4,8,16", "N,N,...", "Numbers of lanes to measure."),
     strategies: str = option(
         "root,tree,leaf",
         "S,S,...",
         "Strategies to measure: root, tree and leaf, each optionally with options of the "
         "player uct: tree,tree:rounds=8,root.",
-    )
-    options: str = option("", "K=V,...", "Options of the player uct for all searches, such as c=0.5.")
+    ),
+    options: str = option("", "K=V,...", "Options of the player uct for all searches, such as c=0.5."),
     preset: str | None = option(
         None,
         "best|plain|...",
         "Settings of all searches, but for strategy and lanes, where --options has none: best, what "
         "won most matches of the game; plain (the default), UCT with random playouts; or the constants "
         "of a source document.",
-    )
+    ),
     simulations: str | None = option(
         None,
         "N,N,...",
         f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
         "exact: a map of lanes and budgets.",
         BUDGET,
-    )
-    total: int | None = option(None, "N", "Instead, simulations per move for all lanes together.", BUDGET)
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The games that they play."""
-
-    scores_only: bool = option(
-        False,
-        None,
-        "Measure only scores at equal totals, which is quicker, and no speedups.",
-        GAMES,
-    )
-    pairs: int | None = option(None, "N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES)
-    total_pairs: int | None = option(
-        None,
-        "N",
-        "Pairs of games in each match at equal totals (default: as --pairs); these matches "
-        "determine the speedup most.",
-        GAMES,
-    )
-    opening_plies: int | None = option(
-        None, "N", "Random moves that begin each pair of games (default: the game's number).", GAMES
-    )
-    seed: int = request_option(0, "seed", panel=GAMES)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Who says which search is stronger."""
-
+    ),
+    total: int | None = option(None, "N", "Instead, simulations per move for all lanes together.", BUDGET),
     judge: str = option(
         "games",
         "games|exact",
         "games: matches between the searches. exact: the exact values of the moves they choose in "
         "given positions of games that can be solved; quicker for the same interval.",
         EXACT,
-    )
+    ),
     positions: int | None = option(
         None, "N", f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).", EXACT
-    )
+    ),
     hard: int | None = option(
         None,
         "N",
         "Take only positions in which a sequential search with N simulations loses something in one "
         "of two tries: narrower intervals where most positions are easy.",
         EXACT,
-    )
+    ),
     tries: int | None = option(
         None,
         "N",
         "Moves that every search chooses in each position, with different seeds (default: 1): "
         "narrower intervals without more positions, which take long to find.",
         EXACT,
-    )
-
-
-@dataclass(frozen=True)
-class Files:
-    """Files that are read and written."""
-
+    ),
+    scores_only: bool = option(
+        False,
+        None,
+        "Measure only scores at equal totals, which is quicker, and no speedups.",
+        GAMES,
+    ),
+    pairs: int | None = option(None, "N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES),
+    total_pairs: int | None = option(
+        None,
+        "N",
+        "Pairs of games in each match at equal totals (default: as --pairs); these matches "
+        "determine the speedup most.",
+        GAMES,
+    ),
+    opening_plies: int | None = option(
+        None, "N", "Random moves that begin each pair of games (default: the game's number).", GAMES
+    ),
+    seed: int = request_option(0, "seed", panel=GAMES),
     out: Path | None = option(
         None,
         "DIR",
         "Write strength.json, .csv, a figure and every game or move there; a measurement that is "
         "started again makes only what is missing.",
         OUTPUT,
-    )
-    picture: FormatOption = None
+    ),
+    picture: FormatOption = None,
     costs: Path | None = option(
         None,
         "FILE",
         "Costs written by banyan predict --save-costs; predicts throughput with a worker for each lane.",
         OUTPUT,
-    )
-
-
-def strength(
-    game: GameArgument,
-    searches: ParallelSearches,
-    judged: Judged,
-    matches: Matches,
-    files: Files,
+    ),
     place: GamePlace,
     output: Output,
 ) -> int:
@@ -152,24 +125,31 @@ def strength(
     from cluster.lab.strength.request import StrengthRequest
 
     budgets: list[int] = []
-    if searches.simulations is not None:
-        budgets = read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")
-    elif searches.total is None:
+    if simulations is not None:
+        budgets = read_counts(simulations, "simulations", "1000 or 100,1000,10000")
+    elif total is None:
         budgets = [DEFAULT_SIMULATIONS]
     request = StrengthRequest(
         game,
-        searches.strategies,
-        tuple(read_counts(searches.lanes, "lanes", "1,4,16")),
+        strategies,
+        tuple(read_counts(lanes, "lanes", "1,4,16")),
         tuple(sorted(set(budgets))),
-        searches.total,
-        _options(game, searches.options, searches.preset),
-        **vars(matches),
-        **vars(judged),
+        total,
+        _options(game, options, preset),
+        seed=seed,
+        judge=judge,
+        pairs=pairs,
+        total_pairs=total_pairs,
+        opening_plies=opening_plies,
+        scores_only=scores_only,
+        positions=positions,
+        hard=hard,
+        tries=tries,
     )
-    picture = read_format(files.picture, files.out)
-    status = run_strength(request, place.placement(), output, files.out, files.costs, picture)
+    drawn = read_format(picture, out)
+    status = run_strength(request, place.placement(), output, out, costs, drawn)
     if status == 0:
-        suggest_best(game, searches.preset, output.json)
+        suggest_best(game, preset, output.json)
     return status
 
 
