@@ -15,9 +15,19 @@ from cluster.commands.options import (
     read_strategies,
     report,
 )
-from cluster.system.terminal import Output, count, has_colour, print_json, rate, stdout_console, write
+from cluster.system.terminal import (
+    Output,
+    count,
+    duration,
+    has_colour,
+    print_json,
+    rate,
+    stderr_console,
+    stdout_console,
+    write,
+)
 from search.options import option_of
-from search.request import STRATEGIES
+from search.request import STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -131,7 +141,6 @@ def warm(
 
     import games
     from cluster.system.processes import num_cores
-    from cluster.system.terminal import duration, stderr_console
     from games.catalogue import built_in
     from games.compile.watch import keeping_notes
     from games.errors import InvalidInput
@@ -167,7 +176,6 @@ def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
     from cluster.play.play import Play
     from search.players import player_of
     from search.players.presets import STRONGEST, opponent_of
-    from search.request import SearchRequest
 
     seconds = {}
     for strategy in strategies:
