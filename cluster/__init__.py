@@ -4,6 +4,7 @@
 problems of one player.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,12 +16,7 @@ __all__ = ["plan", "run"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name == "run":
-            from cluster.front_door.calls import run
-
-            return run
-        if name == "plan":
-            from cluster.planning.plan import plan
-
-            return plan
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        modules = {"run": "cluster.front_door.calls", "plan": "cluster.planning.plan"}
+        if name not in modules:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)

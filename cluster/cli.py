@@ -22,10 +22,7 @@ import typer
 from cluster.commands import (
     benchmark,
     check,
-    experiment,
     games,
-    match,
-    plan,
     play,
     predict,
     reference,
@@ -34,9 +31,7 @@ from cluster.commands import (
     solve,
     speedup,
     strength,
-    tree,
     tune,
-    warm,
 )
 from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
@@ -75,10 +70,10 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "perft": games.perft,
     "search": search.search,
     "resume": search.resume,
-    "tree": tree.tree,
-    "plan": plan.plan,
-    "players": match.list_players,
-    "match": match.match,
+    "tree": search.tree,
+    "plan": play.plan,
+    "players": play.list_players,
+    "match": play.match,
     "play": play.play,
     "solve": solve.solve,
     "tune": tune.tune,
@@ -86,10 +81,10 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "strength": strength.strength,
     "predict": predict.predict,
     "benchmark": benchmark.benchmark,
-    "experiment": experiment.experiment,
+    "experiment": strength.experiment,
     "reference": reference.reference,
     "check": check.check,
-    "warm": warm.warm,
+    "warm": check.warm,
     "serve": serve.serve,
 }
 for _name, _command in COMMANDS.items():

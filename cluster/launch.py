@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
+from cluster.checkpoint.checkpoint import Keeper, Opened, begun, read_checkpoint, refuse_unfinished
 from cluster.observe import view as report
 from cluster.observe.progress import Searched
 from cluster.observe.view import Progress
@@ -33,8 +33,8 @@ from cluster.workers.placement import Placement, started_session
 from games.board import draw
 from games.compile.watch import keeping_notes
 from games.errors import counted
-from search.coordinator import Coordinator, SearchFailed
-from search.prepare import Search, open_search
+from search.coordinator import SearchFailed
+from search.prepare import Search
 from search.request import SearchRequest
 from search.result import SearchResult
 
@@ -194,7 +194,7 @@ def run_search(
     def begin() -> Opened:
         if checkpoint is not None:
             refuse_unfinished(checkpoint)
-        return Opened(Coordinator(open_search(request), 1))
+        return begun(request)
 
     with nullcontext() if checkpoint is None else held(checkpoint, "checkpoint"):
         return _run(begin, place, output, show or print_result, checkpoint, every_s)

@@ -11,7 +11,7 @@ import math
 import sys
 import types
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 BASIC, SEARCH, PLAYOUTS, PARALLEL = "Options", "Search", "Playouts", "Parallel search"
 HIDDEN, NETWORK = "Hidden information", "Network"
@@ -48,6 +48,8 @@ class Option:
     """The name in the spec of a player; empty for the field's own, None if no player takes it."""
     api: bool = True
     """Whether the HTTP API takes it."""
+    envvar: str = ""
+    """The environment variable that gives the value if the command line does not."""
     told_apart: bool = False
     """Whether giving the default value differs from giving none; without a value the field is then None."""
 
@@ -112,6 +114,12 @@ class Knob:
         # Comparisons with NaN are false.
         return low <= value <= high
 
+    def check(self, value: Any) -> Any:
+        """The value, if the field may hold it. Raises InvalidInput with the name of the field."""
+        if not self.accepts(value):
+            refuse(self.name, value, self.accepted)
+        return value
+
 
 def option(default: Any = dataclasses.MISSING, /, **described: Any) -> Any:
     """A field of a dataclass with this default, described by the fields of `Option`."""
@@ -128,21 +136,32 @@ def option_of(kind: type, name: str, default: Any, /, **changes: Any) -> Any:
 def knobs_of(kind: type) -> tuple[Knob, ...]:
     """The options of a dataclass in the order of its fields, without fields that have no description."""
     if kind not in _KNOBS:
-        hints = get_type_hints(kind)
-        _KNOBS[kind] = tuple(
-            _knob(field, hints[field.name]) for field in dataclasses.fields(kind) if _KEY in field.metadata
-        )
+        hints = get_type_hints(kind, include_extras=True)
+        found = (knob_from(field.name, hints[field.name], field) for field in dataclasses.fields(kind))
+        _KNOBS[kind] = tuple(filter(None, found))
     return _KNOBS[kind]
 
 
 _KNOBS: dict[type, tuple[Knob, ...]] = {}
 
 
-def _knob(field: dataclasses.Field[Any], hint: Any) -> Knob:
+def knob_from(name: str, hint: Any, declared: Any) -> Knob | None:
+    """The option that a field or a parameter of a function is; None if it has no description.
+
+    ``declared``: the field, or the default of the parameter. The description is part of the field, or of the
+    type (`Annotated`).
+    """
+    option, default = None, declared
+    if isinstance(declared, dataclasses.Field):
+        option, default = declared.metadata.get(_KEY), declared.default
+    if get_origin(hint) is Annotated:
+        option = option or next((each for each in hint.__metadata__ if isinstance(each, Option)), None)
+        hint = hint.__origin__
+    if option is None:
+        return None
     kinds = get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     own = next(each for each in kinds if each is not types.NoneType)
-    nullable = types.NoneType in kinds
-    return Knob(field.name, get_origin(own) or own, nullable, field.default, field.metadata[_KEY])
+    return Knob(name, get_origin(own) or own, types.NoneType in kinds, default, option)
 
 
 def knob_of(kind: type, name: str) -> Knob:
@@ -153,9 +172,7 @@ def knob_of(kind: type, name: str) -> Knob:
 def check(request: object) -> None:
     """Check each option by itself. Raises InvalidInput with the name of the field."""
     for knob in knobs_of(type(request)):
-        value = getattr(request, knob.name)
-        if not knob.accepts(value):
-            refuse(knob.name, value, knob.accepted)
+        knob.check(getattr(request, knob.name))
 
 
 def refuse(field: str, value: object, accepted: str) -> NoReturn:

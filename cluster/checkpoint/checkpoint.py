@@ -75,6 +75,11 @@ class Opened:
     """The arrays that `Keeper.further` added to the checkpoint."""
 
 
+def begun(request: SearchRequest, **options: Any) -> Opened:
+    """A search at its beginning; ``options`` as in `open_search`. Raises InvalidInput."""
+    return Opened(Coordinator(open_search(request, **options), 1))
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """The description of a search in a checkpoint."""
@@ -100,15 +105,14 @@ class Checkpoint:
 
         Raises InvalidInput (``file``, or a field of the request).
         """
-        opened = open_search(
+        coordinator = begun(
             self.request,
             files=files,
             source=self.game_source,
             evaluator=self.evaluator_source,
             external=external,
             whole_spec=self.game,
-        )
-        coordinator = Coordinator(opened, 1)
+        ).coordinator
         if self.stopped_by is not None:
             coordinator.executor, coordinator.workers, coordinator.workers_lost = self.ran_on
 

@@ -1,12 +1,33 @@
-"""`banyan check`: violations of the contract by a game, explained to its author."""
+"""`banyan check` and `banyan warm`: a game before it is used: its contract, its speed, its kernels."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cluster.commands.options import GameArgument, ResultOptions, option
-from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
+import typer
+
+from cluster.commands.options import (
+    AT_LEAST_1,
+    GameArgument,
+    ResultOptions,
+    option,
+    read_strategies,
+    report,
+)
+from cluster.system.terminal import (
+    Output,
+    count,
+    duration,
+    has_colour,
+    print_json,
+    rate,
+    stderr_console,
+    stdout_console,
+    write,
+)
+from search.options import option_of
+from search.request import STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -15,11 +36,13 @@ PERFT_NODES = 300_000
 """Perft ends at the first depth with more sequences than this."""
 PERFT_DEPTH = 8
 SIMULATIONS = 2_000
+SEARCH_S = 0.05
+"""The time of each search that compiles kernels ahead."""
 
 
 def check(
     game: GameArgument,
-    games: int = option(20, "N", "Random games to look at."),
+    games: int = option(20, "N", "Random games to look at.", accepts=AT_LEAST_1),
     seed: int = option(0, "N", "Seed of all random numbers."),
     *,
     output: ResultOptions,
@@ -31,10 +54,8 @@ def check(
     import games as rules
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
-    from games.errors import InvalidInput, counted
+    from games.errors import counted
 
-    if games < 1:
-        raise InvalidInput("games", games, "a whole number of at least 1")
     loaded = rules.load(game, tried=False)
     if not output.json:
         kind = "compiled" if is_compiled(loaded.rules) else "plain Python"
@@ -101,3 +122,66 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
         texts.append(game.format_move(state, last))
         game.calls.play(state, last)
     return texts, state, last
+
+
+def warm(
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
+    ] = None,
+    everything: bool = option(False, None, "Compile all built-in games.", cli="all"),
+    strategies: str = option(",".join(STRATEGIES), "NAME,...", "The strategies to compile for."),
+    progress: bool = option_of(Output, "progress", True),
+    no_color: bool = option_of(Output, "no_color", False),
+) -> None:
+    """Compile the kernels of games ahead, for searches by default and for `banyan play`, on all cores."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from rich.progress import Progress
+
+    import games
+    from cluster.system.processes import num_cores
+    from games.catalogue import built_in
+    from games.compile.watch import keeping_notes
+    from games.errors import InvalidInput
+
+    names = read_strategies(strategies)
+    if everything == bool(wanted):
+        raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
+    specs, console = wanted or built_in(), stderr_console(False if no_color else None)
+    for spec in specs:
+        games.load(spec)
+    with (
+        keeping_notes(progress),
+        # Processes, because Numba compiles in one thread at a time.
+        ProcessPoolExecutor(
+            min(num_cores(), len(specs)), mp_context=multiprocessing.get_context("spawn")
+        ) as pool,
+        Progress(console=console, disable=not (progress and console.is_terminal)) as bar,
+    ):
+        doing = bar.add_task("compiling", total=len(specs))
+        compiled = {pool.submit(compile_for_search, spec, names): spec for spec in specs}
+        for each in as_completed(compiled):
+            seconds = each.result()
+            bar.advance(doing)
+            if progress:
+                took = ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
+                report(f"{compiled[each]}: {took}")
+
+
+def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
+    """Search a moment with each strategy of the game, and with its strongest player; returns the seconds."""
+    import games
+    import search
+    from cluster.play.play import Play
+    from search.players import player_of
+    from search.players.presets import STRONGEST, opponent_of
+
+    seconds = {}
+    for strategy in strategies:
+        began = time.perf_counter()
+        search.run(SearchRequest(spec, strategy=strategy, lanes=4, seconds=SEARCH_S))
+        seconds[strategy] = time.perf_counter() - began
+    began, game = time.perf_counter(), games.load(spec)
+    Play(game, player_of(opponent_of(STRONGEST, game, SEARCH_S), game), (), seed=0).warm_up()
+    return seconds | {"play": time.perf_counter() - began}

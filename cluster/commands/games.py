@@ -14,14 +14,13 @@ from cluster.commands.options import (
     OUTPUT,
     POSITION,
     GameArgument,
-    JsonOption,
     MovesOption,
     PositionOption,
     ResultOptions,
     option,
 )
-from cluster.system.terminal import count, has_colour, print_json, rate, stdout_console, write
-from search.options import refuse
+from cluster.system.terminal import Output, count, has_colour, print_json, rate, stdout_console, write
+from search.options import option_of, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +94,7 @@ def show(
         "Show the position after N moves of the record (default: all; -1: before the last).",
         POSITION,
     ),
-    legal: bool = option(False, None, "List the legal moves.", OUTPUT, "--legal"),
+    legal: bool = option(False, None, "List the legal moves.", OUTPUT),
     *,
     output: ResultOptions,
 ) -> None:
@@ -135,10 +134,10 @@ def show(
 def perft(
     game: GameArgument,
     depth: Annotated[str, typer.Argument(metavar="DEPTH", help="Plies, 1 or more.")],
-    divide: bool = option(False, None, "Also print the count of each first move.", None, "--divide"),
+    divide: bool = option(False, None, "Also print the count of each first move."),
     moves: MovesOption = None,
     position: PositionOption = None,
-    json_output: JsonOption = False,
+    json_output: bool = option_of(Output, "json", False, cli="json"),
 ) -> None:
     """Count the move sequences of each length up to DEPTH, as a test of the rules."""
     from cluster.play.position import read_position

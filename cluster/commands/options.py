@@ -11,15 +11,15 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from cluster.service.limits import Limits
+from cluster.system.terminal import OUTPUT as OUTPUT
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Knob, check, knob_of, knobs_of, refuse
+from search.options import BASIC, Option, knob_from, option_of, refuse
 from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cluster.workers.placement import Placement
 
 Parameter = inspect.Parameter
-_OPTION = "typer"
 MANY = 14
 """With more options than this the help of a command is short."""
 COMMON = {
@@ -44,29 +43,49 @@ COMMON = {
 AT_LEAST_1: dict[str, Any] = {"bounds": (1, math.inf), "accepted": "a whole number of at least 1"}
 POSITIVE = math.ulp(0.0), sys.float_info.max
 """The bounds of finite numbers above 0."""
-POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
-
-
-def shared(metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any) -> Any:
-    """An option of several commands: its value in a word, its help, and the heading above it."""
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+POSITION, BUDGET, PLACE = "Position", "Budget", "Where it runs"
 
 
 def option(
     default: Any,
     metavar: str | None,
     text: str,
-    panel: str | None = None,
-    *names: str,
+    panel: str = BASIC,
+    *,
     accepts: Mapping[str, Any] | None = None,
-    **more: Any,
+    show_default: str = "",
+    cli: str = "",
 ) -> Any:
-    """A field of a group, or a parameter of a command, that is an option, described as in `shared`.
+    """A field of a group, or a parameter of a command, that is an option: its value in a word, its help, and
+    the heading above it.
 
-    ``accepts``, of a field: ``bounds``, ``choices`` and ``accepted`` as in `search.options.Option`.
+    ``accepts``: ``bounds``, ``choices`` and ``accepted`` as in `search.options.Option`. ``show_default``: the
+    meaning of None. ``cli``: its name without dashes, if it is not that of the field.
     """
-    checks = search_option(help=text, group=panel or "", **accepts).metadata if accepts else {}
-    return field(default=default, metadata={_OPTION: shared(metavar, text, panel, *names, **more), **checks})
+    return search_option(
+        default,
+        help=text,
+        group=panel,
+        metavar=metavar or "",
+        unset=show_default,
+        cli=cli,
+        **(accepts or {}),
+    )
+
+
+def request_option(
+    default: Any, name: str, *, panel: str | None = None, show_default: str | bool = False, **changes: Any
+) -> Any:
+    """The option of a field of `SearchRequest`, for a command that checks it itself.
+
+    ``panel``: its heading in help (None: the field's own; empty: the first). ``show_default``: the meaning of
+    None (True: the default is shown). ``changes``: of its description.
+    """
+    if panel is not None:
+        changes["group"] = panel or BASIC
+    if show_default:
+        changes["unset"] = "" if show_default is True else show_default
+    return option_of(SearchRequest, name, default, bounds=None, told_apart=False, **changes)
 
 
 def timeout_option(of: str, again: str, default_s: float) -> Any:
@@ -84,67 +103,60 @@ GameArgument = Annotated[
 ]
 MovesOption = Annotated[
     str | None,
-    shared(
-        "'M1 M2 ...'",
-        "Moves from the start, or from --position, in the game's notation.",
-        POSITION,
-        "--moves",
+    Option(
+        "Moves from the start, or from --position, in the game's notation.", POSITION, metavar="'M1 M2 ...'"
     ),
 ]
 PositionOption = Annotated[
     str | None,
-    shared("TEXT", "A position as banyan show prints it, instead of the start.", POSITION, "--position"),
-]
-WorkersOption = Annotated[
-    str,
-    shared(
-        "N|N..M|auto",
-        "Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
-        "come and go; auto is 1..auto, every CPU.",
-    ),
+    Option("A position as banyan show prints it, instead of the start.", POSITION, metavar="TEXT"),
 ]
 AddressOption = Annotated[
     str | None,
-    shared(
-        "HOST:PORT",
+    Option(
         "Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
         PLACE,
+        metavar="HOST:PORT",
     ),
 ]
 CheckpointEveryOption = Annotated[
     float | None,
-    shared("S", "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT),
+    Option(
+        "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT, metavar="S"
+    ),
 ]
 FormatOption = Annotated[
     str | None,
-    shared("png|svg", "Format of the figure there (png); an svg needs no fonts.", OUTPUT, "--format"),
+    Option(
+        "Format of the figure there (png); an svg needs no fonts.",
+        OUTPUT,
+        choices=("png", "svg"),
+        cli="format",
+    ),
 ]
 MetricsPortOption = Annotated[
     int | None,
-    shared("PORT", "Serve Prometheus metrics on this port during the search; 0 is any free port.", OUTPUT),
-]
-MetricsHostOption = Annotated[str, shared("HOST", "Address on which metrics are served.", OUTPUT)]
-ProgressOption = Annotated[
-    bool,
-    shared(
-        None,
-        "Show progress on standard error: a live view on a terminal, otherwise lines.",
-        OUTPUT,
-        "--progress/--no-progress",
+    Option(
+        "Serve Prometheus metrics on this port during the search; 0 is any free port.", OUTPUT, metavar="PORT"
     ),
 ]
-JsonOption = Annotated[
-    bool,
-    shared(None, "Print JSON on standard output and nothing else.", OUTPUT, "--json"),
-]
-NoColorOption = Annotated[
-    bool,
-    shared(None, "No colour (also with NO_COLOR in the environment).", OUTPUT, "--no-color"),
-]
+MetricsHostOption = Annotated[str, Option("Address on which metrics are served.", OUTPUT, metavar="HOST")]
 
 
-class Place:
-    """A group of options, named as the fields of `Placement`."""
+@dataclass(frozen=True)
+class WorkerPlace:
+    """The workers of a command, in the fields of `Placement`."""
+
+    workers: str = option(
+        "auto",
+        "N|N..M|auto",
+        "Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
+        "come and go; auto is 1..auto, every CPU.",
+    )
+    executor: str = option(
+        "ray", "ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE
+    )
+    address: AddressOption = None
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
@@ -154,10 +166,9 @@ class Place:
 
 
 @dataclass(frozen=True)
-class SearchPlace(Place):
+class SearchPlace(WorkerPlace):
     """Where a search runs."""
 
-    workers: WorkersOption = "auto"
     executor: str = option(
         "auto",
         "auto|ray|threads|inline",
@@ -165,9 +176,7 @@ class SearchPlace(Place):
         "auto, the default: threads; rules or evaluators in plain Python begin in one thread and move to "
         "workers of Ray if more than about 8 s of work are left; with --address it means ray.",
         PLACE,
-        "--executor",
     )
-    address: AddressOption = None
     gpus_per_worker: float | None = option(
         None, "N", "GPUs that each worker reserves (0); with 0.5 two workers share one.", PLACE
     )
@@ -181,31 +190,20 @@ class SearchPlace(Place):
 
 
 @dataclass(frozen=True)
-class GamePlace(Place):
+class GamePlace(WorkerPlace):
     """Where games are played."""
 
-    workers: WorkersOption = "auto"
-    executor: str = option(
-        "ray", "ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE
-    )
-    address: AddressOption = None
     job_timeout: float | None = timeout_option("a game", "the game is played", 3600)
 
 
-@dataclass(frozen=True)
-class OutputOptions(Output):
-    """What a command shows."""
-
-    progress: ProgressOption = True
-    json: JsonOption = False
-    no_color: NoColorOption = False
+OutputOptions = Output
 
 
 @dataclass(frozen=True)
-class ResultOptions(OutputOptions):
+class ResultOptions(Output):
     """What a command without progress shows."""
 
-    progress: bool = field(default=False, init=False)
+    progress: bool = False
 
 
 class Command(TyperCommand):
@@ -228,10 +226,7 @@ class Command(TyperCommand):
         ctx.meta[__name__] = "--help-all" in args
         numbers: dict[str, type] = getattr(self.callback, "numbers", {})
         kinds = {
-            option: kind
-            for each in self.params
-            if (kind := numbers.get(each.name or ""))
-            for option in each.opts
+            name: numbers[each.name] for each in self.params if each.name in numbers for name in each.opts
         }
         args = _in_digits(["--help" if each == "--help-all" else each for each in args], kinds)
         return super().parse_args(ctx, args)
@@ -251,23 +246,16 @@ class Command(TyperCommand):
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command as a function for typer, with each group replaced by its options."""
-    declared = inspect.signature(command, eval_str=True).parameters
-    hints: dict[str, Any] = {name: each.annotation for name, each in declared.items()}
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    options = {name: parameters_of(kind) for name, kind in groups.items()}
-    flat: list[Parameter] = []
-    for name, parameter in declared.items():
-        flat += options.get(name) or [_parameter(name, hints[name], parameter.default)]
+    declared = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in declared if is_dataclass(each.annotation)
+    }
+    flat = [option for each in declared for option in _options_of(each)]
 
     def run(**values: Any) -> Any:
         for name, kind in groups.items():
-            own = {each.name: values.pop(each.name) for each in options[name]}
-            if issubclass(kind, SearchRequest):
-                moves = tuple((own.get("moves") or "").split())
-                values[name] = request_of(own | {"moves": moves}, kind)
-            else:
-                values[name] = kind(**own)
-                check(values[name])
+            own = {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
+            values[name] = request_of(own, kind) if issubclass(kind, SearchRequest) else kind(**own)
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -301,56 +289,51 @@ def _in_digits(arguments: Sequence[str], kinds: Mapping[str, type]) -> list[str]
     return found
 
 
-def parameters_of(kind: Any) -> list[Parameter]:
-    """The options of a group as parameters for typer."""
-    if issubclass(kind, SearchRequest | Limits):
-        is_search = issubclass(kind, SearchRequest)
-        found = [_parameter("game", GameArgument, MISSING)] if is_search else []
-        for knob in knobs_of(kind):
-            plain, default = (str, None) if knob.kind is tuple else (knob.kind, knob.asked_default)
-            # A request checks its values itself.
-            least = {} if is_search or knob.option.bounds is None else {"min": knob.option.bounds[0]}
-            described = _typer_option(knob, None, least)
-            found.append(_parameter(knob.name, Annotated[plain | None, described], default))
-        return found
+def _options_of(parameter: Parameter) -> list[Parameter]:
+    """What typer takes in place of a parameter of a command: itself, or the options of the group."""
+    kind = parameter.annotation
+    if not is_dataclass(kind):
+        return [_option(parameter.name, kind, parameter.default)]
     hints = get_type_hints(kind, include_extras=True)
-    return [
-        _parameter(each.name, hints[each.name], each if _OPTION in each.metadata else each.default)
-        for each in fields(kind)
-        if each.init
-    ]
+    if is_search := issubclass(kind, SearchRequest):  # type: ignore[arg-type]
+        hints["game"] = GameArgument
+    found = [_option(each.name, hints[each.name], each, is_search) for each in fields(kind)]
+    return [each for each in found if get_origin(each.annotation) is Annotated]
 
 
-def request_option(default: Any, name: str, *, panel: str | None = None, **changes: Any) -> Any:
-    """The option of a field of `SearchRequest`, for another command, as `option` returns it.
+def _option(name: str, hint: Any, declared: Any, is_search: bool = False) -> Parameter:
+    """A field or a parameter for typer: one that is described as an option of Banyan, or as typer wants it.
 
-    ``panel``: its heading in help (None: the field's own; empty: the first). ``changes``: arguments of
-    `typer.Option` that differ.
+    ``is_search``: it is of a request, which checks it itself, and which a preset may change.
     """
-    described = _typer_option(knob_of(SearchRequest, name), panel, changes)
-    return field(default=default, metadata={_OPTION: described})
-
-
-def _typer_option(knob: Knob, panel: str | None, changes: Mapping[str, Any]) -> Any:
-    panel = knob.option.group if panel is None else panel
-    names = [f"--{knob.cli}"] if knob.kind is not bool else [f"--{knob.cli}/--no-{knob.cli}"]
-    return typer.Option(
-        *names,
-        **{
-            "metavar": knob.metavar or None,
-            "help": knob.option.help.replace("[", "\\["),
-            "show_default": knob.option.unset or True,
-            "rich_help_panel": None if panel in ("", BASIC) else panel,
-            **changes,
-        },
-    )
-
-
-def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    if isinstance(default, Field):
-        hint, default = Annotated[hint, default.metadata[_OPTION]], default.default
+    default = declared.default if isinstance(declared, Field) else declared
+    if (knob := knob_from(name, hint, declared)) is not None:
+        option, default = knob.option, knob.asked_default
+        names = f"--{knob.cli}"
+        read: Callable[[Any], Any] | None = None if is_search else replace(knob, name=knob.cli).check
+        if knob.kind is bool and (default or is_search):
+            names += f"/--no-{knob.cli}"
+        if knob.kind is tuple:
+            hint, default, read = str | None, None, _divided
+        least, most = option.bounds or (None, None)
+        found = typer.Option(
+            names,
+            metavar=knob.metavar or None,
+            help=option.help.replace("[", "\\["),
+            show_default=option.unset or True,
+            rich_help_panel=None if option.group == BASIC else option.group,
+            callback=read,
+            envvar=option.envvar or None,
+            min=least if most == math.inf and not option.accepted else None,
+        )
+        hint = Annotated[hint, found]
     default = Parameter.empty if default is MISSING else default
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=default)
+
+
+def _divided(text: Any) -> tuple[str, ...]:
+    """Texts that blanks divide."""
+    return tuple((text or "").split())
 
 
 def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
@@ -365,8 +348,6 @@ def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
 
 def read_format(asked: str | None, out: Path | None) -> str:
     """The format of the figure of a report. Raises InvalidInput (format)."""
-    if asked not in (None, "png", "svg"):
-        refuse("format", asked, "png or svg")
     if asked is not None and out is None:
         refuse("format", asked, "nothing without --out, where the figure is written")
     return asked or "png"

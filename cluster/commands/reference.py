@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -47,15 +48,12 @@ MEANINGS = {
 
 def reference(
     context: typer.Context,
-    games: bool = option(False, None, "The built-in games as JSON instead.", None, "--games"),
+    games: bool = option(False, None, "The built-in games as JSON instead."),
 ) -> None:
     """Print the reference of options, players and answers of the API as Markdown."""
     from cluster.system.terminal import write
 
-    if games:
-        write(descriptions_text(), end="")
-        return
-    write(reference_text(context.find_root().command), end="")
+    write(descriptions_text() if games else reference_text(context.find_root().command), end="")
 
 
 def descriptions_text() -> str:
@@ -110,15 +108,12 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
     from search.players.catalogue import OPTION_TEXTS, PLAYERS
 
     searched = {knob.key: knob for knob in knobs_of(kind)}
+    player: Any = None
     for game in map(load, GAMES):
         options = Options(Spec(name), "player")
-        try:
-            player: Any = PLAYERS[name][0](Spec(name), options, game)
-        except InvalidInput:
-            continue
-        break
-    else:
-        player = None
+        with suppress(InvalidInput):
+            player = PLAYERS[name][0](Spec(name), options, game)
+            break
     request = getattr(player, "request", None)
     rows = []
     for key, (accepted, default) in options.taken.items():

@@ -1,23 +1,23 @@
 """`banyan solve`: solves small games exactly."""
 
-# ruff: noqa: RUF009
+# ruff: noqa: B008
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cluster.commands.options import (
+    AT_LEAST_1,
     GameArgument,
     MovesOption,
-    OutputOptions,
     PositionOption,
     option,
     report,
 )
 from cluster.system.terminal import (
+    Output,
     count,
     duration,
     has_colour,
@@ -44,40 +44,35 @@ SIDES = ("first", "second")
 LINE_EVERY_S = 1.0
 
 
-@dataclass(frozen=True)
-class DrawingOptions:
-    """The drawing of a solution."""
-
+def solve(
+    game: GameArgument,
+    moves: MovesOption = None,
+    position: PositionOption = None,
+    max_positions: int = option(
+        MAX_POSITIONS, "N", "Give up if more positions than this can be reached.", accepts=AT_LEAST_1
+    ),
+    *,
     draw: str | None = option(
         None,
         "KIND",
         "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
         "one player (and-or), or that player's strategy against all replies (strategy).",
         DRAWING,
-    )
+    ),
     side: str | None = option(
         None,
         "first|second",
         "The player of the and-or tree or strategy; if left out, the one who wins.",
         DRAWING,
         accepts={"choices": SIDES},
-    )
+    ),
     out: Path | None = option(
         None,
         "FILE",
         "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
         DRAWING,
-    )
-
-
-def solve(
-    game: GameArgument,
-    moves: MovesOption = None,
-    position: PositionOption = None,
-    max_positions: int = option(MAX_POSITIONS, "N", "Give up if more positions than this can be reached."),
-    *,
-    drawing: DrawingOptions,
-    output: OutputOptions,
+    ),
+    output: Output,
 ) -> None:
     """Solve a position: the winner under perfect play, in how many plies, and the moves that keep the result.
 
@@ -91,12 +86,11 @@ def solve(
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
 
-    out = drawing.out
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    player = None if drawing.side is None else SIDES.index(drawing.side)
-    _check(shown, max_positions)
+    player = None if side is None else SIDES.index(side)
+    _check(shown)
     started = time.monotonic()
     console = stderr_console(output.colour)
     with StatusLine(console, "solving ...", LINE_EVERY_S, enabled=output.progress) as line:
@@ -106,7 +100,7 @@ def solve(
 
         solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, progress)
     elapsed_s = time.monotonic() - started
-    kind = drawing.draw or ("graph" if out is not None else None)
+    kind = draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
     graph = PositionGraph(solution) if few else None
     if kind is not None and graph is None:
@@ -124,7 +118,7 @@ def solve(
         write("\n" + write_text(figure), end="")
 
 
-def _check(shown: Position, max_positions: int) -> None:
+def _check(shown: Position) -> None:
     if not shown.game.is_two_player or shown.game.has_chance:
         accepted = f"a game of two players without rewards and chance, not {shown.game.form}"
         refuse("game", shown.game.spec, accepted)
@@ -134,8 +128,6 @@ def _check(shown: Position, max_positions: int) -> None:
             "five or six, or one of your own with pack and unpack"
         )
         refuse("game", shown.game.spec, accepted)
-    if max_positions < 1:
-        refuse("max_positions", max_positions, "a whole number of at least 1")
     if shown.over:
         field, value = (
             ("moves", " ".join(shown.moves))

@@ -14,12 +14,12 @@ from os.path import realpath
 from pathlib import Path
 from typing import Unpack
 
-from cluster.checkpoint.checkpoint import Opened, described, read_checkpoint, write_archive
+from cluster.checkpoint.checkpoint import begun, described, read_checkpoint, write_archive
 from cluster.front_door.options import (
     RequestOptions,
     SearchOptions,
     WorkerOptions,
-    request_of,
+    read_call,
     split,
     with_options,
 )
@@ -28,7 +28,6 @@ from cluster.workers.placement import Placement
 from games.errors import InvalidInput, foreign
 from games.game import Game
 from search.ask_tell.search import DEADLINE_S, AskTellSearch
-from search.coordinator import Coordinator
 from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -114,9 +113,16 @@ def search(
         SearchFailed: The search cannot continue.
         ConnectionError: Ray could not be started or reached.
     """
-    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(search, options)
-    request = request_of(game, moves, named | of_search)
+    request, of_workers = read_call(
+        search,
+        game,
+        moves,
+        options,
+        position=position,
+        simulations=simulations,
+        seconds=seconds,
+        seed=seed,
+    )
     return _run(request, Placement(workers, executor, address, **of_workers))
 
 
@@ -145,9 +151,17 @@ def start(
     >>> last == search.result().simulations == 20_000
     True
     """
-    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(start, options)
-    request = request_of(game, moves, named | of_search, endless=True)
+    request, of_workers = read_call(
+        start,
+        game,
+        moves,
+        options,
+        endless=True,
+        position=position,
+        simulations=simulations,
+        seconds=seconds,
+        seed=seed,
+    )
     return _start(request, Placement(workers, executor, address, **of_workers))
 
 
@@ -216,9 +230,18 @@ def open(  # noqa: A001
         InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
             accepted.
     """
-    asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
-    of_search, _ = split(open, options)
-    request = request_of(game, moves, asked | {"seed": seed} | of_search, endless=True)
+    request, _ = read_call(
+        open,
+        game,
+        moves,
+        options,
+        endless=True,
+        strategy="leaf",
+        evaluator=EXTERNAL,
+        position=position,
+        simulations=simulations,
+        seed=seed,
+    )
     return OpenSearch(foreign(open_search, request, external=True), deadline_s=deadline_s, clock=clock)
 
 
@@ -287,7 +310,7 @@ def run(
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
-    return RunningSearch(Opened(Coordinator(foreign(open_search, request), 1)), placement.start_quietly)
+    return RunningSearch(foreign(begun, request), placement.start_quietly)
 
 
 def _run(request: SearchRequest, placement: Placement) -> SearchResult:

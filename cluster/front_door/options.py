@@ -9,12 +9,11 @@ from contextvars import ContextVar
 from typing import Any, NoReturn, TypedDict, TypeVar
 
 import games
-import search.request
 from games.errors import InvalidInput, UnknownOption
 from games.game import Game
 from games.user_games import installed
 from search.options import knobs_of
-from search.request import SearchRequest
+from search.request import SearchRequest, request_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _loading: ContextVar[str | None] = ContextVar("loading", default=None)
@@ -76,22 +75,25 @@ def with_options(function: F) -> F:
     return function
 
 
-def request_of(
+def read_call(
+    call: Callable[..., Any],
     game: str | Game | type[Game],
     moves: str | Iterable[str],
     options: Mapping[str, Any],
     kind: type[SearchRequest] = SearchRequest,
     *,
     endless: bool = False,
-) -> SearchRequest:
-    """The request of a search; ``options`` and ``endless`` as in `search.request.request_of`.
+    **named: Any,
+) -> tuple[SearchRequest, dict[str, Any]]:
+    """The request of a call, and the options of its workers.
 
-    Raises InvalidInput.
+    ``options``: its further keywords. ``endless`` as in `search.request.request_of`. ``named``: parameters of
+    the call that are fields of the request. Raises InvalidInput, UnknownOption.
     """
+    of_search, of_workers = split(call, options)
     texts = tuple(moves.split()) if isinstance(moves, str) else tuple(moves)
-    return search.request.request_of(
-        {"game": spec_of(game), "moves": texts, **options}, kind, endless=endless
-    )
+    values = {"game": spec_of(game), "moves": texts, **named, **of_search}
+    return request_of(values, kind, endless=endless), of_workers
 
 
 def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

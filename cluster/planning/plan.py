@@ -19,7 +19,7 @@ from threading import Event
 from typing import Any, Unpack, get_type_hints
 
 import games
-from cluster.front_door.options import SearchOptions, request_of, split, with_options
+from cluster.front_door.options import SearchOptions, read_call, with_options
 from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
 from cluster.planning.result import PlanResult, mean_text, write
@@ -305,9 +305,10 @@ def plan(
     """
     if simulations is None and seconds is None:
         simulations = DEFAULT_SIMULATIONS
-    budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(plan, options)
-    made = foreign(make_plan, request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
+    request, of_workers = read_call(
+        plan, problem, (), options, MoveSearch, simulations=simulations, seconds=seconds, seed=seed
+    )
+    made = foreign(make_plan, request, episodes, steps)
     of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
     place = Placement(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:

@@ -152,11 +152,8 @@ class Jobset(Generic[U]):
             self._ledger.hand_out((task.context, task.index), task)
         self._left = Counter(task.context for task in self._ledger.items)
         """Number of pending units by context."""
-        self._contexts = {key: context for key, context in units.contexts.items() if self._left[key]}
-
-    @property
-    def contexts(self) -> Mapping[int, Any]:
-        return self._contexts
+        self.contexts = {key: context for key, context in units.contexts.items() if self._left[key]}
+        """The contexts of pending units, by key."""
 
     @property
     def finished(self) -> bool:
@@ -224,7 +221,7 @@ class Jobset(Generic[U]):
             return False
         self._left[context] -= 1
         if not self._left[context]:
-            del self._contexts[context]
+            del self.contexts[context]
         return True
 
 

@@ -1,16 +1,17 @@
-"""Limits of a service: sizes and numbers of searches, requests and connections.
-
-Those that have an option of `banyan serve` are described as the options of a search are. Nothing heavy is
-imported here, so that `banyan --help` is quick.
+"""Settings and limits of a service: those that have an option of `banyan serve` are described as the options
+of a search are. Nothing heavy is imported here, so that `banyan --help` is quick.
 """
 
+# ruff: noqa: RUF009
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from search.options import option, refuse
+from search.options import BASIC, option, refuse
 from search.request import SearchRequest
 
 SHARE_OF_ONE = 0.75
@@ -25,6 +26,57 @@ def of_one(most: int) -> int:
 def _limit(default: float, name: str, help: str, metavar: str = "N", least: float = 1) -> Any:  # noqa: A002
     bounds = (least, math.inf)
     return option(default, help=help, group="Limits", cli=name, metavar=metavar, bounds=bounds)
+
+
+_access = partial(option, group="Access")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a server: address, data folder, access."""
+
+    data: Path = option(
+        help="Folder in which the server stores its searches; each server needs its own.",
+        group=BASIC,
+        metavar="DIR",
+    )
+    host: str = _access("127.0.0.1", help="Address to listen on.", metavar="HOST")
+    port: int = _access(8000, help="Port to listen on; 0 for any free one.", metavar="PORT")
+    token_file: Path | None = _access(
+        None,
+        help="File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
+        "machine has access.",
+        metavar="FILE",
+    )
+    cors_origin: list[str] | None = _access(
+        None,
+        help="An origin whose pages have access, such as https://example.org; may be repeated.",
+        metavar="ORIGIN",
+    )
+    root_path: str = _access(
+        "",
+        help="Prefix, such as /banyan, of paths that a proxy passes on unchanged; not needed where the proxy "
+        "removes it.",
+        metavar="PATH",
+    )
+    allow_games: list[str] | None = _access(
+        None,
+        help="A further game that clients may use: a game of an installed package, openspiel:connect_four, "
+        "'openspiel:*', or gym:FrozenLake-v1; may be repeated.",
+        metavar="NAME",
+        envvar="BANYAN_ALLOW_GAMES",
+    )
+    allow_speedup: bool = _access(
+        False,
+        help="Clients may measure the speedup of the workers, which takes them from searches meanwhile.",
+    )
+    checkpoint_every: float = option(
+        10.0,
+        help="Seconds between checkpoints of a running search.",
+        group=BASIC,
+        metavar="S",
+        bounds=(0.1, math.inf),
+    )
 
 
 @dataclass(frozen=True)

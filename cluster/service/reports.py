@@ -33,7 +33,7 @@ from typing import Any, Literal
 from pydantic_core import from_json
 
 import games
-from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.checkpoint.checkpoint import Keeper, begun
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import (
     SECONDS,
@@ -55,8 +55,6 @@ from cluster.system.files import replace_text
 from cluster.system.processes import descendants
 from cluster.system.terminal import span
 from games.errors import InvalidInput, counted, in_words
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.result import SearchResult
 from search.worker import Worker
@@ -339,7 +337,7 @@ class SpeedupRun(Runner):
         self.ended(session, None, "the server is stopping")
 
     def search(self, request: SearchRequest, workers: int) -> Sample:
-        opened = Opened(Coordinator(open_search(request, files=False), 1))
+        opened = begun(request, files=False)
         # Compiled here, so that the workers find the kernels in the cache of this machine.
         Worker().prepare(opened.coordinator.search.context)
         self._look()

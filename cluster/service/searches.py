@@ -22,7 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
+from cluster.checkpoint.checkpoint import Keeper, Opened, begun, read_checkpoint
 from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
@@ -39,9 +39,7 @@ from cluster.service.request_models import SearchBody
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
 from games.errors import InvalidInput, counted
-from search.coordinator import Coordinator
 from search.evaluator import EXTERNAL
-from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.strategies import for_workers
@@ -428,7 +426,7 @@ class Searches:
             except InvalidInput as error:
                 LOG.warning("search %s begins anew: %s", search_id, error)
         request = for_workers(request, self.pool.executor.num_workers, self.limits.lanes)
-        return Opened(Coordinator(open_search(request, files=False, external=external), 1))
+        return begun(request, files=False, external=external)
 
     def _conclude(
         self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None

@@ -10,11 +10,10 @@ import socket
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -27,7 +26,7 @@ from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, a
 from cluster.service.api.middleware import read_root_path
 from cluster.service.api.tokens import check_host, read_tokens
 from cluster.service.known_games import AllowedGames, KnownGames, allow_games
-from cluster.service.limits import Limits
+from cluster.service.limits import Limits, Settings
 from cluster.service.pool import Pool
 from cluster.service.pool_queue import PoolQueue
 from cluster.service.searches import Searches
@@ -47,23 +46,12 @@ LEAVE_S = 1
 """Seconds that requests may take after everything else has ended; then they are answered with 503."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a server: addresses, data folder, access, limits, as the options of `banyan serve`."""
-
-    data: Path
-    host: str
-    port: int
-    token_file: Path | None
-    cors_origin: Sequence[str] | None
-    root_path: str
-    allow_games: Sequence[str] | None
-    allow_speedup: bool
-    checkpoint_every: float
-    limits: Limits
-
-
-def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], nice: int | None = None) -> int:
+def serve(
+    settings: Settings,
+    limits: Limits,
+    make_executor: Callable[[PoolQueue], Executor],
+    nice: int | None = None,
+) -> int:
     """Serve until a signal arrives, and restart the server if it crashes; returns the exit status.
 
     ``nice``: the niceness of the workers, if that is known.
@@ -82,11 +70,13 @@ def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], ni
     check_host(settings.host, tokens)
     _log_lines()
     with _listen(settings.host, settings.port) as listener:
-        return Supervisor(partial(_serve, settings, make_app, allowed, make_executor, listener, nice)).run()
+        run = partial(_serve, settings, limits, make_app, allowed, make_executor, listener, nice)
+        return Supervisor(run).run()
 
 
 def _serve(
     settings: Settings,
+    limits: Limits,
     make_app: Callable[[Searches], FastAPI],
     allowed: AllowedGames,
     make_executor: Callable[[PoolQueue], Executor],
@@ -102,7 +92,7 @@ def _serve(
     # Files written by the server are readable by its user only.
     os.umask(0o077)
     with ExitStack() as stack:
-        limits = replace(settings.limits, connections=affordable(settings.limits.connections))
+        limits = replace(limits, connections=affordable(limits.connections))
         store = Store(settings.data)
         stack.callback(store.close)
         pool = Pool(make_executor)

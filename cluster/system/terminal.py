@@ -16,9 +16,13 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
+from search.options import option
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+OUTPUT = "Output"
+"""The heading of its options in help."""
 WIDE = 10_000
 """Width in columns of output that does not go to a terminal, so that lines are never cut or wrapped."""
 NAME_WIDTH = 13
@@ -45,9 +49,13 @@ class _Standard(io.FileIO):
 class Output:
     """What a command prints: progress, JSON or text, colour."""
 
-    progress: bool = True
-    json: bool = False
-    no_color: bool = False
+    progress: bool = option(
+        True,
+        help="Show progress on standard error: a live view on a terminal, otherwise lines.",
+        group=OUTPUT,
+    )
+    json: bool = option(False, help="Print JSON on standard output and nothing else.", group=OUTPUT)
+    no_color: bool = option(False, help="No colour (also with NO_COLOR in the environment).", group=OUTPUT)
 
     @property
     def colour(self) -> bool | None:

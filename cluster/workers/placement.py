@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cluster.checkpoint.checkpoint import Opened
+from cluster.checkpoint.checkpoint import Opened, begun
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
@@ -19,8 +19,6 @@ from cluster.workers.choose import make_executor
 from cluster.workers.handover import HandoverExecutor
 from cluster.workers.ray_executor import RayExecutor
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.strategies import for_workers
 
 LOG = logging.getLogger("banyan")
@@ -121,9 +119,7 @@ def started_session(opened: Opened, executor: Executor) -> Session:
     request = for_workers(search.request, executor.num_workers)
     if request != search.request and search.strategy.issued == 0:
         source, evaluator = context.game_source, context.evaluator_source
-        coordinator = Coordinator(
-            open_search(request, source=source, evaluator=evaluator, whole_spec=context.game), 1
-        )
+        coordinator = begun(request, source=source, evaluator=evaluator, whole_spec=context.game).coordinator
     executor.open(coordinator.search.context)
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)

@@ -12,6 +12,7 @@ import pytest
 from cluster.runtime.workers import Resources
 from cluster.workers.choose import make_executor
 from tests.cluster.command import Here
+from tests.cluster.searches import REQUESTS, keep_after
 from tests.cluster.strangers import Stranger
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def here(capsys: pytest.CaptureFixture[str]) -> Here:
     return Here(capsys)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A checkpoint of a search that has begun."""
+    path = tmp_path / "search.ckpt"
+    keep_after(path, REQUESTS["tree"], 7)
+    return path
 
 
 @pytest.fixture

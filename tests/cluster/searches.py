@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.checkpoint.checkpoint import Keeper, Opened, begun
 from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor
 from cluster.workers.inline import InlineExecutor
@@ -79,10 +79,6 @@ def session_of(opened: Opened, executor: Any = None, **options: Any) -> Session:
     return Session(opened.coordinator, executor, elapsed_before_s=opened.elapsed_s, **options)
 
 
-def fresh(request: SearchRequest) -> Opened:
-    return Opened(Coordinator(open_search(request), 1))
-
-
 def unchanged(result: SearchResult) -> dict[str, Any]:
     return {name: value for name, value in result.to_json().items() if name not in DIFFERENT}
 
@@ -93,7 +89,7 @@ class Stop(Exception):
 
 def keep_after(path: Path, request: SearchRequest, events: int, executor: Any = None) -> Session:
     """Keep a search as it stands after so many looks at it, and leave it."""
-    session = session_of(fresh(request), executor)
+    session = session_of(begun(request), executor)
     keeper = Keeper(path, warn=never)
     left = events
 

@@ -93,22 +93,16 @@ SEARCH = ("search", "tictactoe", "--simulations", "300", "--executor", "inline")
     ids=" ".join,
 )
 def test_standard_output_has_the_results_alone(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    files = {"GAME": tmp_path / "printing.py", "EVALUATOR": tmp_path / "evaluator.py"}
-    files["GAME"].write_text(GAME + PRINTING)
-    files["EVALUATOR"].write_text(EVALUATOR)
-    words = [arguments[0], *(_named(word, files) for word in arguments[1:])]
+    game, evaluator = tmp_path / "printing.py", tmp_path / "evaluator.py"
+    game.write_text(GAME + PRINTING)
+    evaluator.write_text(EVALUATOR)
+    words = [word.replace("GAME", str(game)).replace("EVALUATOR", str(evaluator)) for word in arguments]
     status, out, err = banyan(*words, "--json")
     assert status == 0, err
     json.loads(out)
     assert "NOISE" in err
     if arguments[0] == "show":
         assert "NOISE" not in banyan(*words)[1]
-
-
-def _named(word: str, files: dict[str, Path]) -> str:
-    for name, path in files.items():
-        word = word.replace(name, str(path))
-    return word
 
 
 def test_lines_that_a_person_types_can_be_edited() -> None:

@@ -29,12 +29,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
+from cluster.checkpoint.checkpoint import Keeper, begun, read_checkpoint
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
 from cluster.workers.choose import make_executor
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import STRATEGIES, SearchRequest
 from tests.cluster.command import BANYAN
 from tests.cluster.searches import DIFFERENT
@@ -128,10 +126,7 @@ PROGRESS = Progress()
 
 def answer_of(request: SearchRequest, path: Path | None = None, workers: int = 1) -> dict[str, Any]:
     """The answer of a search in this process, from its checkpoint if there is one."""
-    if path is not None and path.exists():
-        opened = read_checkpoint(path).open()
-    else:
-        opened = Opened(Coordinator(open_search(request), 1))
+    opened = read_checkpoint(path).open() if path is not None and path.exists() else begun(request)
     coordinator = opened.coordinator
     executor = make_executor("threads", workers)
     executor.open(coordinator.search.context)

@@ -7,8 +7,8 @@ import io
 import json
 import os
 import random
-import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +92,8 @@ def test_numpy_reads_it_too_without_pickle(file: Path) -> None:
 
 
 def test_a_full_disk_is_an_error() -> None:
-    def write() -> None:
-        with open("/dev/full", "r+b", buffering=0) as full:
-            write_npz(full, {"visits": np.arange(10)})
-
-    with pytest.raises(OSError, match=r"No space left"):
-        write()
+    with pytest.raises(OSError, match=r"No space left"), open("/dev/full", "r+b", buffering=0) as full:
+        write_npz(full, {"visits": np.arange(10)})
 
 
 def test_arrays_are_squeezed_into_bytes() -> None:
@@ -117,16 +113,15 @@ def test_many_writers_of_one_file_never_make_a_torn_one(tmp_path: Path) -> None:
         for _ in range(8):
             write_archive(path, {"size": size}, {"data": np.full(size, size)})
 
-    threads = [threading.Thread(target=write, args=(size,)) for size in sizes]
-    for thread in threads:
-        thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads):
-        if path.exists():
-            (data,) = read_arrays(path).values()
-            assert len(data) in sizes
-            assert (data == len(data)).all()
-            seen += 1
+    with ThreadPoolExecutor(len(sizes)) as pool:
+        writers = [pool.submit(write, size) for size in sizes]
+        while not all(writer.done() for writer in writers):
+            if path.exists():
+                (data,) = read_arrays(path).values()
+                assert len(data) in sizes
+                assert (data == len(data)).all()
+                seen += 1
     assert seen > 0
     assert [file.name for file in tmp_path.iterdir()] == ["a.ckpt"]
 

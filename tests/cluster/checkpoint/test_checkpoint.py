@@ -11,6 +11,7 @@ from cluster.checkpoint.checkpoint import (
     SHARE,
     Keeper,
     Opened,
+    begun,
     read_arrays,
     read_checkpoint,
     read_description,
@@ -25,7 +26,6 @@ from tests.cluster.searches import (
     REQUESTS,
     Stop,
     alone,
-    fresh,
     keep_after,
     never,
     session_of,
@@ -33,14 +33,6 @@ from tests.cluster.searches import (
 )
 from tests.search.common import ChaosExecutor
 from tests.waiting import Clock
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    """A checkpoint of a search that has begun."""
-    path = tmp_path / "search.ckpt"
-    keep_after(path, REQUESTS["tree"], 7)
-    return path
 
 
 def changed(path: Path, **description: Any) -> None:
@@ -76,7 +68,7 @@ def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp
     request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, seconds=4.0, rounds=1_000_000)
     clock = Clock()
     keeper = Keeper(path, 1.0, warn=never, clock=lambda: 0.0)
-    session = session_of(fresh(request), clock=clock)
+    session = session_of(begun(request), clock=clock)
 
     def interrupt(running: Session) -> None:
         keeper(running)
@@ -107,7 +99,7 @@ def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp
 def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> None:
     clock = Clock()
     keeper = Keeper(tmp_path / "a.ckpt", 5.0, warn=never, clock=lambda: 0.0)
-    session = session_of(fresh(REQUESTS["tree"]), clock=clock)
+    session = session_of(begun(REQUESTS["tree"]), clock=clock)
     keeper.begin(Opened(session.coordinator))
     session.started_s = 0.0
     counts = []
@@ -139,7 +131,7 @@ def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Pat
             raise Stop
 
     with pytest.raises(Stop):
-        session_of(fresh(request), clock=clock).run((watch,))
+        session_of(begun(request), clock=clock).run((watch,))
     (none,), (some,), (more,) = pieces
     assert 0 == none < some < more
     jobs = read_checkpoint(path).open().coordinator.start()
@@ -157,7 +149,7 @@ def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
         return spent.now_s
 
     keeper = Keeper(tmp_path / "a.ckpt", 1.0, warn=never, clock=writing)
-    session = session_of(fresh(REQUESTS["tree"]), clock=clock)
+    session = session_of(begun(REQUESTS["tree"]), clock=clock)
     session.started_s = 0.0
     for clock.now_s in range(101):
         keeper(session)
@@ -171,12 +163,12 @@ def test_a_checkpoint_that_cannot_be_written_stops_no_search(tmp_path: Path) -> 
     lines: list[str] = []
     keeper = Keeper(folder / "a.ckpt", 0.001, warn=lines.append)
     folder.rmdir()
-    result = session_of(fresh(REQUESTS["tree"])).run((keeper,))
+    result = session_of(begun(REQUESTS["tree"])).run((keeper,))
     assert result.stopped_by == "simulations"
     assert lines
     assert all("the checkpoint could not be written: No such file or directory" in line for line in lines)
     with pytest.raises(InvalidInput, match=r"checkpoint: .*a file that can be written"):
-        keeper.begin(fresh(REQUESTS["tree"]))
+        keeper.begin(begun(REQUESTS["tree"]))
 
 
 @pytest.mark.parametrize("every_s", [0.0, -1.0, float("nan"), float("inf")])
@@ -266,7 +258,7 @@ def test_checkpoints_are_small(tmp_path: Path) -> None:
     """A few bytes a node: the arena's room is not in it."""
     path = tmp_path / "a.ckpt"
     request = SearchRequest("gomoku:size=5", strategy="tree", simulations=20_000, memory_mb=2000)
-    session = session_of(fresh(request))
+    session = session_of(begun(request))
     session.run((Keeper(path, 1000.0, warn=never),))
     nodes = session.coordinator.tree_nodes
     assert nodes > 3000

@@ -11,25 +11,17 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
+from cluster.checkpoint.checkpoint import Keeper, begun, read_checkpoint
 from cluster.launch import run_session
 from cluster.runtime.session import Session
 from search.coordinator import SearchFailed
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, Here, start
-from tests.cluster.searches import REQUESTS, alone, fresh, keep_after, never, session_of, unchanged
+from tests.cluster.searches import REQUESTS, alone, keep_after, never, session_of, unchanged
 from tests.games.own_game import write
 from tests.waiting import PATIENCE_S, eventually
 
 INLINE = ("--executor", "inline", "--no-progress")
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    """A checkpoint of a search that has begun."""
-    path = tmp_path / "search.ckpt"
-    keep_after(path, REQUESTS["tree"], 7)
-    return path
 
 
 def answer(here: Here, *arguments: str) -> Any:
@@ -154,7 +146,7 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signa
 )
 def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp_path: Path) -> None:
     file = tmp_path / "a.ckpt"
-    session = session_of(fresh(REQUESTS["tree"]))
+    session = session_of(begun(REQUESTS["tree"]))
 
     def fail(running: Session) -> None:
         if running.coordinator.counters.jobs_done >= 20:

@@ -17,8 +17,8 @@ from typer.main import get_command
 from cluster.cli import app, explain, run
 from cluster.commands.options import MANY
 from cluster.system.interruption import INTERRUPTED
-from search.options import GROUPS, knobs_of
-from search.request import STRATEGIES, SearchRequest
+from search.options import GROUPS
+from search.request import STRATEGIES
 from tests.cluster.command import ROOT, SEARCHES, Here, banyan, interrupted, start
 from tests.cluster.searches import compiled_only
 from tests.waiting import PATIENCE_S
@@ -237,17 +237,6 @@ def test_the_first_panel_of_search_is_what_most_people_need() -> None:
         *("game", "--moves", "--position", "--simulations", "--seconds", "--memory"),
         *("--strategy", "--seed", "--workers"),
     }
-
-
-@pytest.mark.parametrize("command", ["search", "tree"])
-def test_defaults_that_help_states_are_those_of_the_request(command: str) -> None:
-    stated = {each.name: each for each in COMMANDS[command].params}
-    for knob in knobs_of(SearchRequest):
-        default, shown = stated[knob.name].default, stated[knob.name].show_default
-        if default is not None:
-            assert default == knob.default
-        elif knob.default is None:
-            assert shown == (knob.option.unset or True)
 
 
 def test_nothing_heavy_is_imported_for_help() -> None:

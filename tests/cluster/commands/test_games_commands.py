@@ -1,10 +1,12 @@
-"""`banyan games`, `banyan show` and `banyan perft`."""
+"""`banyan games`, `show`, `perft` and `warm`."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +78,17 @@ def test_perft_counts_every_depth_and_divides_the_last(here: Here) -> None:
     text = here.text("perft", "tictactoe", "3", "--divide")
     assert [line.split()[:2] for line in text.splitlines()[:3]] == [["1", "9"], ["2", "72"], ["3", "504"]]
     assert re.search(r"^ +b2 +56$", text, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_warm_compiles_every_kernel_once_for_all_strategies(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    status, _, err = here("warm", "tictactoe")
+    assert status == 0
+    assert re.search(r"^banyan: tictactoe: root .*, tree .*, leaf .*, play ", err, re.MULTILINE)
+    compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.tictactoe_*.nbc"))
+    assert {name: count for name, count in compiled.items() if count > 1} == {}
+    assert any("simulate" in name for name in compiled)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 10_000_000

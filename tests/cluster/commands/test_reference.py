@@ -41,10 +41,9 @@ def command_line() -> tuple[Any, list[Any]]:
     """A command with the options of that search, and the requests that it was called with."""
     called: list[Any] = []
 
-    def search(request: SearchRequest) -> None:
+    def search(request: Extended) -> None:
         called.append(request)
 
-    search.__annotations__["request"] = Extended
     parser = typer.Typer()
     parser.command()(with_groups(search))
     return get_command(parser), called

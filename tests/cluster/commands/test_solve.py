@@ -14,7 +14,7 @@ from cluster.drawing.writers import write_text
 from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.game import FIRST, SECOND
-from tests.cluster.command import ROOT, Here
+from tests.cluster.command import Here
 
 SEVEN = "grundy:pile=7"
 
@@ -138,14 +138,6 @@ def test_figure_10_the_winning_strategy_by_minimax() -> None:
     assert {target for source, target in strategy if source == "3"} == {"3.1", "3.2", "3.3"}
     kept = {node.text for node in figure_of_solved(graph, "strategy").nodes}
     assert all(place.value == 1 for place in graph.places if place.text.split()[0] in kept)
-
-
-def test_the_picture_in_the_readme_is_what_the_command_draws(here: Here, tmp_path: Path) -> None:
-    command = ("solve", SEVEN, "--draw", "and-or")
-    assert f"`banyan {' '.join(command)}`" in (ROOT / "games" / "README.md").read_text()
-    here(*command, "--out", str(tmp_path / "drawn.svg"))
-    picture = ROOT / "cluster" / "plots" / "grundy_and_or.svg"
-    assert (tmp_path / "drawn.svg").read_text() == picture.read_text()
 
 
 @pytest.mark.parametrize("kind", ["graph", "tree", "and-or", "strategy"])

@@ -114,9 +114,16 @@ def test_figure_14_15_of_35_nodes_and_what_was_cut_is_dashed(here: Here, tmp_pat
     assert sum("opacity" in box.attrib for box in boxes) == 20
 
 
-def test_the_picture_in_the_readme_is_what_the_command_draws(here: Here, tmp_path: Path) -> None:
-    arguments = ("explicit", *ALPHABETA)
-    assert f"`banyan tree {' '.join(arguments)}`" in (ROOT / "games" / "GAMES.md").read_text()
-    here.text("tree", *arguments, "--out", str(tmp_path / "drawn.svg"))
-    picture = ROOT / "cluster" / "plots" / "alphabeta.svg"
-    assert (tmp_path / "drawn.svg").read_text() == picture.read_text()
+@pytest.mark.parametrize(
+    ("command", "page", "picture"),
+    [
+        (("tree", "explicit", *ALPHABETA), "GAMES.md", "alphabeta.svg"),
+        (("solve", "grundy:pile=7", "--draw", "and-or"), "README.md", "grundy_and_or.svg"),
+    ],
+)
+def test_the_pictures_of_pages_are_what_the_commands_draw(
+    command: tuple[str, ...], page: str, picture: str, here: Here, tmp_path: Path
+) -> None:
+    assert f"`banyan {' '.join(command)}`" in (ROOT / "games" / page).read_text()
+    here.text(*command, "--out", str(tmp_path / "drawn.svg"))
+    assert (tmp_path / "drawn.svg").read_text() == (ROOT / "cluster" / "plots" / picture).read_text()

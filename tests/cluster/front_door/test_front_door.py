@@ -13,6 +13,7 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack, get_type_hints
@@ -22,7 +23,7 @@ import pytest
 
 import cluster
 import search
-from cluster.checkpoint.checkpoint import Opened
+from cluster.checkpoint.checkpoint import begun
 from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.tasks import Event, Executor, JobFailed, Task
@@ -30,7 +31,7 @@ from cluster.runtime.workers import Resources, Workers
 from cluster.workers import placement
 from cluster.workers.inline import InlineExecutor
 from games.tictactoe import TicTacToe
-from search.coordinator import Coordinator, SearchFailed
+from search.coordinator import SearchFailed
 from tests.cluster.strangers import Stranger, clean_environment, installed
 from tests.games import test_own_games
 from tests.waiting import PATIENCE_S
@@ -197,29 +198,21 @@ def test_a_saved_search_goes_on_to_the_same_statistics(tmp_path: Path) -> None:
 
 
 class Failing(InlineExecutor):
-    """Its second job fails."""
+    """Its jobs fail."""
 
     closed = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._submitted: list[int] = []
-
     def submit(self, jobs: Iterable[Task]) -> None:
-        jobs = list(jobs)
-        self._submitted += [job.index for job in jobs]
-        super().submit(jobs)
+        self._submitted = [job.index for job in jobs]
 
     def wait(self, timeout_s: float) -> list[Event]:
         return [JobFailed(index, "out of luck") for index in self._submitted]
 
     def close(self) -> None:
-        super().close()
         self.closed = True
 
 
-def opened(**asked: Any) -> Opened:
-    return Opened(Coordinator(search.open_search(search.SearchRequest("tictactoe", **asked)), 1))
+SMALL = search.SearchRequest("tictactoe", simulations=100)
 
 
 def test_a_search_that_fails_raises_where_it_is_waited_for_and_closes_its_executor() -> None:
@@ -229,7 +222,7 @@ def test_a_search_that_fails_raises_where_it_is_waited_for_and_closes_its_execut
         return executor
 
     with pytest.raises(SearchFailed, match="out of luck"):
-        RunningSearch(opened(simulations=100), start).result()
+        RunningSearch(begun(SMALL), start).result()
     assert executor.closed
 
 
@@ -238,28 +231,20 @@ def test_an_executor_that_cannot_be_started_raises_at_once() -> None:
         raise ConnectionError("no Ray here")
 
     with pytest.raises(ConnectionError, match="no Ray here"):
-        RunningSearch(opened(simulations=100), start)
+        RunningSearch(begun(SMALL), start)
 
 
 def test_searches_run_in_threads_and_beside_an_event_loop() -> None:
-    found: list[str] = []
+    def one() -> str:
+        return banyan.search("tictactoe", simulations=3000).digest
 
-    def one() -> None:
-        found.append(banyan.search("tictactoe", simulations=3000).digest)
+    async def beside() -> list[str]:
+        running = banyan.start("tictactoe", simulations=3000)
+        return [one(), (await asyncio.to_thread(running.result)).digest]
 
-    threads = [threading.Thread(target=one) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    async def beside() -> str:
-        found.append(banyan.search("tictactoe", simulations=3000).digest)
-        return (await asyncio.to_thread(banyan.start("tictactoe", simulations=3000).result)).digest
-
-    found.append(asyncio.run(beside()))
-    assert len(found) == 5
-    assert len(set(found)) == 1
+    with ThreadPoolExecutor(3) as pool:
+        found = [future.result() for future in [pool.submit(one) for _ in range(3)]]
+    assert len({*found, *asyncio.run(beside())}) == 1
 
 
 def test_games_by_name_object_and_class() -> None:

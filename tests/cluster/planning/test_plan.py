@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import banyan
 import pytest
 
-from cluster.front_door.options import request_of
 from cluster.planning.plan import PlanContext, PlanWorker, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
@@ -80,7 +79,7 @@ def test_episodes_depend_on_their_seeds_alone(dice: str, here: Here) -> None:
 def test_workers_without_the_file_play_the_same_episodes(dice: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"episodes": 8, "simulations": 100}
     inline = banyan.plan(dice, executor="inline", **options)
-    read = make_plan(request_of(dice, (), {"lanes": 1, "simulations": 100}), 8)
+    read = make_plan(SearchRequest(dice, lanes=1, simulations=100), 8)
     Path(dice).unlink()
     with (
         read.opened(None) as jobset,

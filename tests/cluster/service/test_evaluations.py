@@ -16,7 +16,7 @@ import pytest
 
 import games
 import search
-from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.checkpoint.checkpoint import Keeper, begun
 from cluster.service import evaluator_client
 from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun
@@ -27,8 +27,6 @@ from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
-from search.coordinator import Coordinator
-from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.searches import never
@@ -419,7 +417,7 @@ def test_a_place_is_kept_for_longer_after_an_answer(tmp_path: Path) -> None:
 
 def run_of(folder: Path, now: list[float]) -> ExternalRun:
     """One that has not begun, with the time that ``now`` holds."""
-    opened = Opened(Coordinator(open_search(SearchRequest(**EXTERNAL), external=True), 1))
+    opened = begun(SearchRequest(**EXTERNAL), external=True)
     return ExternalRun(opened, Seen(), Keeper(folder / "kept", warn=never), clock=lambda: now[0])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
+from cluster.checkpoint.checkpoint import Keeper, begun, read_checkpoint
 from cluster.runtime.broadcast import Call, pack_call
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.session import Session, task_of
@@ -26,7 +26,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.merge import lone_root
 from search.worker import Worker
-from tests.cluster.searches import REQUESTS, alone, fresh, never, unchanged
+from tests.cluster.searches import REQUESTS, alone, never, unchanged
 from tests.fake_executor import Fake
 from tests.waiting import PATIENCE_S
 
@@ -63,7 +63,7 @@ def inline(queue: PoolQueue) -> InlineExecutor:
 
 
 def run_of(folder: Path, request: SearchRequest, watcher: Seen, priority: int = 0) -> Run:
-    opened = fresh(request)
+    opened = begun(request)
     path = folder / f"{opened.coordinator.search.context.search_id}.npz"
     return Run(opened, watcher, Keeper(path, 60.0, warn=never, begun_s=0.0), priority)
 
@@ -366,7 +366,7 @@ def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
 @pytest.mark.parametrize("name", ["root", "tree", "leaf", "hidden"])
 def test_what_is_common_comes_back_where_the_task_runs(name: str) -> None:
     """As it travels to a worker process: the part beside the task, and the task without it."""
-    coordinator = fresh(REQUESTS[name]).coordinator
+    coordinator = begun(REQUESTS[name]).coordinator
     context = coordinator.search.context
     tasks = [task_of(job, 4) for job in coordinator.start()]
     assert len({task.common_key for task in tasks}) == 1
