@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -19,25 +19,15 @@ from cluster.observe.view import LINE_S, Progress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
-from games.game import Game, State
 from search.coordinator import SearchFailed
 from search.options import knobs_of
-from search.prepare import root_position
+from search.prepare import Searched, root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.result import Answer, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
 FIGURES, ANSWER, RESULT = TypeAdapter(Figures), TypeAdapter(Answer), TypeAdapter(SearchResult)
 """Read the parts of events and of results."""
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The data of a search that are needed to draw its progress and its answer."""
-
-    request: SearchRequest
-    game: Game
-    root_state: State
 
 
 class _Remote:

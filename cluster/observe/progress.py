@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
-from games.game import Game, State
-from search.request import SearchRequest
 from search.result import Answer, answer
 
 ON_SERVER = "on the server"
@@ -63,19 +60,6 @@ class Sample:
     """Where the search runs: the executor, or ON_SERVER."""
     changes: str = ""
     """Text about workers that have joined or left, such as ``2 joined, 1 left``; empty if there were none."""
-
-
-class Searched(Protocol):
-    """The parts of a search that are needed to show its progress and its answer."""
-
-    @property
-    def request(self) -> SearchRequest: ...
-
-    @property
-    def game(self) -> Game: ...
-
-    @property
-    def root_state(self) -> State: ...
 
 
 class Sampler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
+from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -15,11 +16,6 @@ from search.result import STOPPED_BY, Answer, SearchResult
 DESCRIBED = ConfigDict(use_attribute_docstrings=True)
 """Of models with dataclasses in their fields: the texts below the fields of these are their descriptions."""
 State = Literal["queued", "running", "done", "cancelled", "failed"]
-
-
-def absent(value: object) -> bool:
-    """Whether a field is left out of an answer."""
-    return value is None
 
 
 def fields_of(kind: type) -> dict[str, Any]:
@@ -104,7 +100,7 @@ class WorkerNow(WorkerView):
     simulations_per_s: float = Field(description="Recent rate.")
     strip: list[int] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="The last minute: per cent of each second in jobs; -1: no process, -2: starting, -3: not "
         "observed, or given back. Not in a tick.",
     )
@@ -344,12 +340,12 @@ class PositionView(BaseModel):
     returns: list[float] | None = Field(description="The return of each player, if the game is over.")
     scores: list[float] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="With rewards: what each player has got so far; else left out.",
     )
     outcomes: dict[str, float] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="Where chance moves: the probability of each outcome; else left out.",
     )
     outcome: str | None = Field(description="The outcome as text, if the game is over.")
