@@ -80,12 +80,10 @@ class Server:
         self._clients.append(Client(self.url, token))
         return self._clients[-1]
 
-    def restarts(self) -> float:
-        """How many servers have died."""
-        lines = http.get(f"{self.url}/metrics").text.splitlines()
-        return float(
-            next(line for line in lines if line.startswith("banyan_server_restarts_total")).split()[-1]
-        )
+    def count(self, sample: str = "banyan_server_restarts_total", **headers: str) -> float:
+        """The value of a sample of the metrics, such as how many servers have died."""
+        lines = http.get(f"{self.url}/metrics", headers=headers).text.splitlines()
+        return float(next(line for line in lines if line.startswith(f"{sample} ")).rpartition(" ")[2])
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit status."""
