@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.dataclasses import dataclass
 
 from cluster.observe.progress import Figures, WorkerView
@@ -18,14 +18,15 @@ DESCRIBED = ConfigDict(use_attribute_docstrings=True)
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
+_SCHEMAS = TypeAdapter(list[SearchResult | Figures], config=DESCRIBED).json_schema(mode="serialization")
+
+
 def fields_of(kind: type) -> dict[str, Any]:
     """The fields of a dataclass, as `create_model` takes them, with the texts below them as descriptions.
 
     An `Answer` among them is replaced by its own fields.
     """
-    holder = create_model("Holder", __config__=DESCRIBED, held=(kind, ...))
-    schema = holder.model_json_schema(mode="serialization")["$defs"][kind.__name__]
-    told, kinds = schema["properties"], get_type_hints(kind)
+    told, kinds = _SCHEMAS["$defs"][kind.__name__]["properties"], get_type_hints(kind)
     found: dict[str, Any] = {}
     for each in fields(kind):
         if kinds[each.name] is Answer:
