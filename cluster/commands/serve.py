@@ -1,6 +1,6 @@
 """`banyan serve`: the HTTP service."""
 
-# ruff: noqa: RUF009
+# ruff: noqa: B008
 from __future__ import annotations
 
 import os
@@ -22,53 +22,6 @@ NICENESS = "RAY_worker_niceness"
 FIRST_JOB_S = 120.0
 """Default timeout of a job: the first job of a game on a machine may wait for kernels to be compiled."""
 ACCESS = "Access"
-
-
-@dataclass(frozen=True)
-class ServerOptions:
-    """Address, data folder and access of a server, in the fields of `Settings`."""
-
-    data: Path = option(
-        MISSING, "DIR", "Folder in which the server stores its searches; each server needs its own."
-    )
-    host: str = option("127.0.0.1", "HOST", "Address to listen on.", ACCESS)
-    port: int = option(8000, "PORT", "Port to listen on; 0 for any free one.", ACCESS)
-    token_file: Path | None = option(
-        None,
-        "FILE",
-        "File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
-        "machine has access.",
-        ACCESS,
-    )
-    cors_origin: list[str] | None = option(
-        None,
-        "ORIGIN",
-        "An origin whose pages have access, such as https://example.org; may be repeated.",
-        ACCESS,
-    )
-    root_path: str = option(
-        "",
-        "PATH",
-        "Prefix, such as /banyan, of paths that a proxy passes on unchanged; not needed where the proxy "
-        "removes it.",
-        ACCESS,
-    )
-    allow_games: list[str] | None = option(
-        None,
-        "NAME",
-        "A further game that clients may use: a game of an installed package, "
-        "openspiel:connect_four, 'openspiel:*', or gym:FrozenLake-v1; may be repeated.",
-        ACCESS,
-        envvar="BANYAN_ALLOW_GAMES",
-    )
-    allow_speedup: bool = option(
-        False,
-        None,
-        "Clients may measure the speedup of the workers, which takes them from searches meanwhile.",
-        ACCESS,
-        "--allow-speedup",
-    )
-    checkpoint_every: float = option(10.0, "S", "Seconds between checkpoints of a running search.", min=0.1)
 
 
 @dataclass(frozen=True)
@@ -111,7 +64,52 @@ class PoolOptions(GamePlace):
         return lambda queue: place.start(None, FIRST_JOB_S, queue=queue, standing=True, notify=notify)
 
 
-def serve(server: ServerOptions, limits: Limits, pool: PoolOptions) -> int:
+def serve(
+    *,
+    data: Path = option(
+        MISSING, "DIR", "Folder in which the server stores its searches; each server needs its own."
+    ),
+    host: str = option("127.0.0.1", "HOST", "Address to listen on.", ACCESS),
+    port: int = option(8000, "PORT", "Port to listen on; 0 for any free one.", ACCESS),
+    token_file: Path | None = option(
+        None,
+        "FILE",
+        "File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
+        "machine has access.",
+        ACCESS,
+    ),
+    cors_origin: list[str] | None = option(
+        None,
+        "ORIGIN",
+        "An origin whose pages have access, such as https://example.org; may be repeated.",
+        ACCESS,
+    ),
+    root_path: str = option(
+        "",
+        "PATH",
+        "Prefix, such as /banyan, of paths that a proxy passes on unchanged; not needed where the proxy "
+        "removes it.",
+        ACCESS,
+    ),
+    allow_games: list[str] | None = option(
+        None,
+        "NAME",
+        "A further game that clients may use: a game of an installed package, "
+        "openspiel:connect_four, 'openspiel:*', or gym:FrozenLake-v1; may be repeated.",
+        ACCESS,
+        envvar="BANYAN_ALLOW_GAMES",
+    ),
+    allow_speedup: bool = option(
+        False,
+        None,
+        "Clients may measure the speedup of the workers, which takes them from searches meanwhile.",
+        ACCESS,
+        "--allow-speedup",
+    ),
+    checkpoint_every: float = option(10.0, "S", "Seconds between checkpoints of a running search.", min=0.1),
+    limits: Limits,
+    pool: PoolOptions,
+) -> int:
     """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
     from cluster.service.server import Settings
     from cluster.service.server import serve as run
@@ -121,4 +119,16 @@ def serve(server: ServerOptions, limits: Limits, pool: PoolOptions) -> int:
         os.environ[NICENESS] = str(nice)
     if pool.address is None:
         tell_of_quota(report)
-    return run(Settings(limits=limits, **vars(server)), pool.starter(), nice)
+    settings = Settings(
+        data=data,
+        host=host,
+        port=port,
+        token_file=token_file,
+        cors_origin=cors_origin,
+        root_path=root_path,
+        allow_games=allow_games,
+        allow_speedup=allow_speedup,
+        checkpoint_every=checkpoint_every,
+        limits=limits,
+    )
+    return run(settings, pool.starter(), nice)
