@@ -15,7 +15,7 @@ from typing import IO
 import httpx
 
 from cluster.client.client import Client
-from tests.cluster.command import BANYAN, ROOT
+from tests.cluster.command import BANYAN, ROOT, banyan
 from tests.waiting import PATIENCE_S
 
 http = httpx.Client(timeout=PATIENCE_S, limits=httpx.Limits(max_keepalive_connections=0))
@@ -107,15 +107,8 @@ class Server:
 
 def refused(*options: str) -> tuple[int, Sequence[str]]:
     """A server that does not start: its exit status and what it says."""
-    done = subprocess.run(
-        [*BANYAN, "serve", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return done.returncode, done.stderr.splitlines()
+    status, _, err = banyan("serve", *options)
+    return status, err.splitlines()
 
 
 def searching(client: Client, search_id: str, simulations: int = 0) -> None:
