@@ -16,7 +16,6 @@ from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, begun, read_checkpoint, refuse_unfinished
 from cluster.observe import view as report
-from cluster.observe.progress import Searched
 from cluster.observe.view import Progress
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitsProgress, worker_of_units
@@ -34,7 +33,7 @@ from games.board import draw
 from games.compile.watch import keeping_notes
 from games.errors import counted
 from search.coordinator import SearchFailed
-from search.prepare import Search
+from search.prepare import Search, Searched
 from search.request import SearchRequest
 from search.result import SearchResult
 

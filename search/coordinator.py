@@ -355,6 +355,7 @@ class Coordinator:
             resumed=counters.resumed,
             workers_lost=self.workers_lost,
             elapsed_s=elapsed_s,
+            simulations_per_s=counters.simulations / elapsed_s if elapsed_s > 0 else None,
             stopped_by=self.stopped_by or "cancelled",
             digest=digest(search.strategy.tree),
         )

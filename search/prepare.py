@@ -40,13 +40,19 @@ SMALLEST_SPREAD = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """A search that is ready to run."""
+class Searched:
+    """What is searched, here or elsewhere: enough to show progress and answer."""
 
     request: SearchRequest
     game: Game
     root_state: npt.NDArray[np.generic]
-    """The whole position, or what `open_view` got; ``context`` has only what the player to move sees."""
+    """The whole position, or what `open_view` got."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search(Searched):
+    """A search that is ready to run; its ``context`` has only what the player to move sees."""
+
     context: Context
     plan: SearchPlan
     strategy: Strategy

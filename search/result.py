@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
+from operator import not_
 from typing import Any
 
 import games
@@ -21,6 +22,8 @@ LINE_MOVES = 20
 DIGEST_SHOWN = 12
 HEAT_FROM = 0.005
 """The smallest share of visits that a drawn board shows."""
+LEFT_OUT, LEFT_OUT_IF_EMPTY = {"exclude": True}, {"exclude_if": not_}
+"""Metadata of fields, in the words of pydantic: what is not in the answers of the service."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class ChildResult:
     move: str
     visits: int
     value: float
-    """Mean return of the player to move: in [-1, 1], or what is still to come where there are rewards."""
-    cell: tuple[int, int] | None = None
+    """Of the player to move: mean return in [-1, 1], or what is to come of rewards."""
+    cell: tuple[int, int] | None = field(default=None, metadata=LEFT_OUT)
     """Where the drawn board shows the move: (row, column), row 0 on top."""
 
 
@@ -47,21 +50,22 @@ class Answer:
     """The answer according to the merged statistics."""
 
     best_move: str | None
-    """None only if nothing has been searched yet."""
+    """The best move; null (None) if nothing was searched."""
     value: float
     """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
     pv: tuple[str, ...]
-    """The best move and the expected continuation (`search.summary.principal_variation`)."""
+    """The best move and the most visited line after it. It ends before a move with fewer than 25 visits and
+    where two moves have equally many."""
     children: tuple[ChildResult, ...]
-    """Most visited first."""
-    best_line: BestLine | None = None
-    """With one player and no chance."""
-    values: tuple[float, ...] | None = None
-    """From three players on: the mean score at the end of each player, over all simulations."""
-    is_share: bool = True
+    """The root's children, most visited first."""
+    players: tuple[str, ...] = field(default=(), metadata=LEFT_OUT_IF_EMPTY)
+    """From three players on: their names; else left out."""
+    values: tuple[float, ...] | None = field(default=None, metadata=LEFT_OUT_IF_EMPTY)
+    """From three players on: the mean score at the end of each of ``players``; else left out."""
+    best_line: BestLine | None = field(default=None, metadata=LEFT_OUT_IF_EMPTY)
+    """With one player and no chance; else left out."""
+    is_share: bool = field(default=True, metadata=LEFT_OUT)
     """Whether values lie in [-1, 1] and so are shares of wins."""
-    players: tuple[str, ...] = ()
-    """The names of the players, if there are ``values``."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `--json`; some are there only for problems beyond two players."""
@@ -213,12 +217,16 @@ class SearchResult(AnswerView):
     jobs_retried: int
     resumed: int
     """How often the search was resumed from a checkpoint."""
-    workers_lost: int
+    workers_lost: int = field(default=0, kw_only=True)
     """How many processes of workers died or hung."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
+    simulations_per_s: float | None
+    """Of the whole search; null (None) if no time has passed."""
     stopped_by: str
+    """One of STOPPED_BY."""
     digest: str
+    """SHA-256 of the merged statistics."""
 
     def __repr__(self) -> str:
         line = f"{self.game}: {self.move} {self.value:+.3f}, {counted(self.simulations, 'simulation')}"
@@ -226,12 +234,11 @@ class SearchResult(AnswerView):
 
     def facts(self) -> list[tuple[str, str]]:
         """Facts about the answer and the search as pairs of name and text."""
-        per_s = self.simulations / self.elapsed_s if self.elapsed_s > 0 else 0.0
         resumed = f", resumed {counted(self.resumed, 'time')}" if self.resumed else ""
         return [
             *super().facts(),
             ("simulations", f"{self.simulations:,} in {duration(self.elapsed_s)}"),
-            ("rate", rate(per_s)),
+            ("rate", rate(self.simulations_per_s or 0.0)),
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
             ("ran on", self.ran_on + resumed),
             ("tree", counted(self.tree_nodes, "node")),
@@ -248,13 +255,12 @@ class SearchResult(AnswerView):
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
         found: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            found |= value.to_json() if isinstance(value, Answer) else {field.name: value}
-            if field.name == "elapsed_s":
-                found["elapsed_s"] = round(value, 6)
-                found["simulations_per_s"] = round(self.simulations / value, 1) if value > 0 else None
-        return found | {"moves": list(self.moves)}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            found |= value.to_json() if isinstance(value, Answer) else {each.name: value}
+        per_s = None if self.simulations_per_s is None else round(self.simulations_per_s, 1)
+        rounded = {"elapsed_s": round(self.elapsed_s, 6), "simulations_per_s": per_s}
+        return found | rounded | {"moves": list(self.moves)}
 
 
 def shortened(moves: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -19,25 +19,15 @@ from cluster.observe.view import LINE_S, Progress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
-from games.game import Game, State
 from search.coordinator import SearchFailed
 from search.options import knobs_of
-from search.prepare import root_position
+from search.prepare import Searched, root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
-from search.result import Answer, BestLine, ChildResult, SearchResult
+from search.result import Answer, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
-FIGURES = TypeAdapter(Figures)
-"""Reads the figures of a progress event."""
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The data of a search that are needed to draw its progress and its answer."""
-
-    request: SearchRequest
-    game: Game
-    root_state: State
+FIGURES, ANSWER, RESULT = TypeAdapter(Figures), TypeAdapter(Answer), TypeAdapter(SearchResult)
+"""Read the parts of events and of results."""
 
 
 class _Remote:
@@ -108,30 +98,15 @@ def body_of(request: SearchRequest) -> dict[str, Any]:
 
 
 def answer_there(values: Mapping[str, Any], searched: Searched | None) -> Answer:
-    """The Answer with the fields of `--json` or of a progress event; without the game, only its move."""
+    """The Answer with the fields of `--json` or of a progress event; without the game, no cells of moves."""
+    answer = ANSWER.validate_python(values)
     if searched is None:
-        return Answer(values["best_move"], values["value"], tuple(values["pv"]), (), is_share=False)
-    game = searched.game
-    children = tuple(
-        ChildResult(
-            child["move"],
-            child["visits"],
-            child["value"],
-            game.cells_of(game.parse_move(searched.root_state, child["move"])),
-        )
-        for child in values["children"]
+        return replace(answer, is_share=False)
+    game, state = searched.game, searched.root_state
+    children = (
+        replace(child, cell=game.cells_of(game.parse_move(state, child.move))) for child in answer.children
     )
-    line, scores = values.get("best_line"), values.get("values")
-    return Answer(
-        values["best_move"],
-        values["value"],
-        tuple(values["pv"]),
-        children,
-        best_line=None if line is None else BestLine(line["value"], tuple(line["moves"])),
-        values=None if scores is None else tuple(scores),
-        is_share=game.is_two_player,
-        players=() if scores is None else game.player_names,
-    )
+    return replace(answer, children=tuple(children), is_share=game.is_two_player)
 
 
 def sample_there(data: Mapping[str, Any], searched: Searched | None) -> Sample:
@@ -141,9 +116,7 @@ def sample_there(data: Mapping[str, Any], searched: Searched | None) -> Sample:
 
 def result_of(values: Mapping[str, Any], searched: Searched) -> SearchResult:
     """The SearchResult with the fields of `--json`."""
-    names = {field.name for field in fields(SearchResult)} - {"answer", "moves"}
-    plain = {name: values[name] for name in names}
-    return SearchResult(answer=answer_there(values, searched), moves=tuple(values["moves"]), **plain)
+    return RESULT.validate_python({**values, "answer": answer_there(values, searched)})
 
 
 def _follow(

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
-from games.game import Game, State
-from search.request import SearchRequest
 from search.result import Answer, answer
 
 ON_SERVER = "on the server"
@@ -19,20 +16,20 @@ RATE_S = 2.0
 
 
 @dataclass(frozen=True)
-class WorkerFigures:
-    """The state of one worker slot, in the fields of the API."""
+class WorkerView:
+    """The state of a worker slot."""
 
     slot: int
     state: WorkerState
     busy: float
-    """The recent share of time spent in jobs."""
+    """Recent share of time spent in jobs, in [0, 1]."""
     jobs: int
     restarts: int
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a running search, in the fields of the API's `Progress`."""
+    """The figures of a running search."""
 
     simulations: int
     playouts: int
@@ -44,7 +41,8 @@ class Figures:
     """Results that cannot be merged yet because the result of an earlier job is missing."""
     merges: int
     merge_s: float
-    workers: Sequence[WorkerFigures]
+    """Total time of merging, in seconds."""
+    workers: Sequence[WorkerView]
     elapsed_s: float
     simulations_per_s: float
     """The recent rate."""
@@ -62,19 +60,6 @@ class Sample:
     """Where the search runs: the executor, or ON_SERVER."""
     changes: str = ""
     """Text about workers that have joined or left, such as ``2 joined, 1 left``; empty if there were none."""
-
-
-class Searched(Protocol):
-    """The parts of a search that are needed to show its progress and its answer."""
-
-    @property
-    def request(self) -> SearchRequest: ...
-
-    @property
-    def game(self) -> Game: ...
-
-    @property
-    def root_state(self) -> State: ...
 
 
 class Sampler:
@@ -105,7 +90,7 @@ class Sampler:
             merges=sum(counters.merge_durations.counts),
             merge_s=round(counters.merge_durations.sum_s, 6),
             workers=[
-                WorkerFigures(worker.slot, worker.state, round(share, 3), worker.jobs_done, worker.restarts)
+                WorkerView(worker.slot, worker.state, round(share, 3), worker.jobs_done, worker.restarts)
                 for worker, share in zip(workers, busy, strict=False)
             ],
             elapsed_s=round(session.elapsed_s, 6),

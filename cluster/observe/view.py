@@ -18,12 +18,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cluster.observe.progress import ON_SERVER, Sample, Sampler, Searched
+from cluster.observe.progress import ON_SERVER, Sample, Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from games.errors import counted
 from games.game import FIRST, Board, Cell
+from search.prepare import Searched
 from search.request import SearchRequest
 from search.result import Answer, SearchResult
 from search.strategies import plan_search

@@ -2,127 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import MISSING, fields
+from operator import not_
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic.dataclasses import dataclass
 
-from cluster.runtime.worker_state import WorkerState
+from cluster.observe.progress import Figures, WorkerView
 from cluster.service.request_models import SearchBody
+from search.result import STOPPED_BY, Answer, SearchResult
 
+DESCRIBED = ConfigDict(use_attribute_docstrings=True)
+"""Of models with dataclasses in their fields: the texts below the fields of these are their descriptions."""
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
-def absent(value: object) -> bool:
-    """Whether a field is left out of an answer."""
-    return value is None
+_SCHEMAS = TypeAdapter(list[SearchResult | Figures], config=DESCRIBED).json_schema(mode="serialization")
 
 
-class Child(BaseModel):
-    move: str
-    visits: int
-    value: float = Field(
-        description="Of the player to move: mean return in [-1, 1], or what is to come of rewards."
+def fields_of(kind: type) -> dict[str, Any]:
+    """The fields of a dataclass, as `create_model` takes them, with the texts below them as descriptions.
+
+    An `Answer` among them is replaced by its own fields.
+    """
+    told, kinds = _SCHEMAS["$defs"][kind.__name__]["properties"], get_type_hints(kind)
+    found: dict[str, Any] = {}
+    for each in fields(kind):
+        if kinds[each.name] is Answer:
+            found |= fields_of(Answer)
+        elif each.name in told:
+            default = ... if each.default is MISSING else each.default
+            text = told[each.name].get("description")
+            found[each.name] = kinds[each.name], Field(default, description=text, **each.metadata)
+    return found
+
+
+if TYPE_CHECKING:
+    Result = BaseModel
+    PartialResult = BaseModel
+else:
+    Result = create_model(
+        "Result",
+        __config__=DESCRIBED,
+        __doc__="The result of a search that has ended.",
+        **fields_of(SearchResult)
+        | {
+            "game": (str, Field(description="The game with all its options.")),
+            "stopped_by": (Literal[STOPPED_BY], ...),
+        },
     )
-
-
-class BestLine(BaseModel):
-    """The best line of moves to the end that any simulation found."""
-
-    value: float = Field(description="The discounted rewards of its moves.")
-    moves: list[str]
-
-
-Values = Annotated[
-    list[float] | None,
-    Field(
-        exclude_if=absent,
-        description="From three players on: the mean score at the end of each of `players`; else left out.",
-    ),
-]
-Players = Annotated[
-    list[str] | None,
-    Field(exclude_if=absent, description="From three players on: their names; else left out."),
-]
-FoundLine = Annotated[
-    BestLine | None,
-    Field(exclude_if=absent, description="With one player and no chance; else left out."),
-]
-
-
-class Result(BaseModel):
-    """The result of a search that has ended."""
-
-    game: str = Field(description="The game with all its options.")
-    moves: list[str]
-    position: str | None
-    to_move: str
-    strategy: str
-    lanes: int
-    seed: int
-    workers: int
-    executor: str
-    best_move: str | None = Field(description="The best move; null if nothing was searched.")
-    value: float = Field(
-        description="Of the best move, for the player to move: mean return in [-1, 1], or what is to come of "
-        "rewards."
+    PartialResult = create_model(
+        "PartialResult",
+        __config__=DESCRIBED,
+        __doc__="The current state of a running search; fields have the names of a result.",
+        partial=(Literal[True], Field(description="Always true; false in a final event.")),
+        id=(str, ...),
+        **fields_of(Answer)
+        | fields_of(Figures)
+        | {
+            "workers": (
+                list[WorkerView],
+                Field(description="Workers of the pool, which all searches share."),
+            )
+        },
     )
-    pv: list[str] = Field(
-        description="The best move and the most visited line after it. It ends before a move with fewer "
-        "than 25 visits and where two moves have equally many."
-    )
-    children: list[Child] = Field(description="The root's children, most visited first.")
-    players: Players = None
-    values: Values = None
-    best_line: FoundLine = None
-    simulations: int
-    playouts: int
-    tree_nodes: int
-    tree_full: bool
-    jobs: int
-    jobs_retried: int
-    resumed: int = Field(description="How often the search was resumed from a checkpoint.")
-    workers_lost: int = Field(default=0, description="How many processes of workers died or hung.")
-    elapsed_s: float
-    simulations_per_s: float | None
-    stopped_by: Literal["simulations", "seconds", "memory", "proven", "cancelled"]
-    digest: str = Field(description="SHA-256 of the merged statistics.")
-
-
-class WorkerView(BaseModel):
-    """The state of a worker."""
-
-    slot: int
-    state: WorkerState
-    busy: float = Field(description="Recent share of time spent in jobs, in [0, 1].")
-    jobs: int
-    restarts: int
-
-
-class Progress(BaseModel):
-    """The current state of a running search; fields have the names of a result."""
-
-    partial: Literal[True] = Field(description="Always true; false in a final event.")
-    id: str
-    best_move: str | None
-    value: float
-    pv: list[str]
-    children: list[Child]
-    players: Players = None
-    values: Values = None
-    best_line: FoundLine = None
-    simulations: int
-    playouts: int
-    tree_nodes: int
-    jobs: int
-    jobs_in_flight: int
-    jobs_retried: int
-    results_waiting: int = Field(description="Results that wait for the result of an earlier job.")
-    merges: int
-    merge_s: float = Field(description="Total time of merging, in seconds.")
-    workers: list[WorkerView] = Field(description="Workers of the pool, which all searches share.")
-    elapsed_s: float
-    simulations_per_s: float = Field(description="Recent rate.")
-    budget_used: float = Field(description="Used share of the budget, in [0, 1].")
 
 
 class Point(BaseModel):
@@ -144,17 +88,20 @@ class Mark(BaseModel):
     reason: str
 
 
+@dataclass(frozen=True, config=DESCRIBED)
 class WorkerNow(WorkerView):
     """A worker in the last seconds."""
+
+    busy: Annotated[float, Field(description="Recent share of time spent in jobs, in [0, 1].")]
 
     machine: str = Field(description="A name for people; empty before its first process is ready.")
     since: float = Field(description="Since when it is alive, or is not.")
     search: str | None = Field(description="The search whose jobs it runs; of several, it ran most of these.")
-    search_since: float | None
-    simulations_per_s: float
+    search_since: float | None = Field(description="Since when it runs them.")
+    simulations_per_s: float = Field(description="Recent rate.")
     strip: list[int] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="The last minute: per cent of each second in jobs; -1: no process, -2: starting, -3: not "
         "observed, or given back. Not in a tick.",
     )
@@ -238,7 +185,7 @@ class SearchView(BaseModel):
     searches_before: int | None = Field(
         description="Number of searches that begin before this one; null if it is not waiting."
     )
-    progress: Progress | None = Field(description="Present while the search runs.")
+    progress: PartialResult | None = Field(description="Present while the search runs.")
     result: Result | None = Field(description="Present if the search is done, or cancelled after it began.")
     error: SearchError | None = Field(description="Present if the search has failed or is unreadable.")
 
@@ -278,7 +225,7 @@ class LeafView(BaseModel):
     state: list[int | float] = Field(description="The game's state array.")
 
 
-class Leaves(BaseModel):
+class LeafList(BaseModel):
     """Leaves of a search, none if all are out, or if the search waits or is over."""
 
     id: str
@@ -316,7 +263,7 @@ class FinalEvent(BaseModel):
     error: SearchError | None
 
 
-class Option(BaseModel):
+class GameOption(BaseModel):
     name: str
     default: str | int
     accepted: str
@@ -329,7 +276,7 @@ class GameSummary(BaseModel):
     num_players: int
     rewards: bool = Field(description="Whether moves have rewards, in any range; else a return at the end.")
     chance: bool = Field(description="Whether there is chance.")
-    options: list[Option]
+    options: list[GameOption]
     example_moves: list[str]
     opponent: str = Field(
         description="The player that plays it best, as far as is known: `uct` is a search.",
@@ -394,12 +341,12 @@ class PositionView(BaseModel):
     returns: list[float] | None = Field(description="The return of each player, if the game is over.")
     scores: list[float] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="With rewards: what each player has got so far; else left out.",
     )
     outcomes: dict[str, float] | None = Field(
         default=None,
-        exclude_if=absent,
+        exclude_if=not_,
         description="Where chance moves: the probability of each outcome; else left out.",
     )
     outcome: str | None = Field(description="The outcome as text, if the game is over.")

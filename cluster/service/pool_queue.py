@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cluster.runtime.queue import LaneAffinity, TaskQueue
+from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import Outcome, Task, jobs_of
 
 WORK_UNIT_S = 1e-6
@@ -35,13 +35,9 @@ class _Waiting:
     """Worker time used so far."""
     limit: int | None = None
     """The number of workers that get its tasks; None: all."""
-    affinity: LaneAffinity = field(default_factory=LaneAffinity)
-    tasks: TaskQueue = field(init=False)
+    tasks: TaskQueue = field(default_factory=TaskQueue)
     charged_s: dict[int, float] = field(default_factory=dict)
     """By index of the tasks handed out: their expected time."""
-
-    def __post_init__(self) -> None:
-        self.tasks = TaskQueue(self.affinity)
 
     def among(self, slots: Sequence[int]) -> Sequence[int]:
         """Those of these slots that get its tasks."""
@@ -63,7 +59,7 @@ class PoolQueue(TaskQueue):
     def open(self, context: int, priority: int, limit: int | None = None) -> None:
         """Accept tasks of this run from now on. ``limit``: only the first so many workers get them."""
         waiting = self._runs[context] = _Waiting(context, priority, self._reached_s[priority], limit)
-        waiting.affinity.settle(waiting.among(self._present), ())
+        waiting.tasks.settle(waiting.among(self._present), ())
 
     def close(self, context: int) -> None:
         """Forget the run and its tasks."""
@@ -114,7 +110,7 @@ class PoolQueue(TaskQueue):
         if tuple(present) != self._present:
             self._present = tuple(present)
             for waiting in self._runs.values():
-                waiting.affinity.settle(waiting.among(self._present), ())
+                waiting.tasks.settle(waiting.among(self._present), ())
         return []
 
     def early(self, ahead: Sequence[Task]) -> bool:

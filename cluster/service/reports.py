@@ -127,22 +127,17 @@ def newest(folder: str) -> dict[str, File]:
         below = []
         for _, where in nlargest(MOST_FOLDERS, level):
             # What has gone meanwhile, or cannot be read, is not there.
-            for entry in _entries(where):
-                with suppress(OSError):
-                    now = entry.stat(follow_symlinks=False)
-                    if entry.name in KINDS:
-                        found.append((entry.path, now.st_mtime_ns, now.st_size, now.st_ino))
-                    elif stat.S_ISDIR(now.st_mode) and (depth or entry.name != OWN_FOLDER):
-                        below.append((now.st_mtime_ns, entry.path))
+            with suppress(OSError), os.scandir(where) as entries:
+                for entry in entries:
+                    with suppress(OSError):
+                        now = entry.stat(follow_symlinks=False)
+                        if entry.name in KINDS:
+                            found.append((entry.path, now.st_mtime_ns, now.st_size, now.st_ino))
+                        elif stat.S_ISDIR(now.st_mode) and (depth or entry.name != OWN_FOLDER):
+                            below.append((now.st_mtime_ns, entry.path))
         level = below
     found.sort(key=lambda file: (-file[1], file[0]))
     return {id_of(os.path.relpath(file[0], folder)): file for file in found[:MOST]}
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    with suppress(OSError), os.scandir(folder) as entries:
-        return [*entries]
-    return []
 
 
 def _listed(folder: str, files: dict[str, File]) -> list[Report]:

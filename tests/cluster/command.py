@@ -92,19 +92,27 @@ class Here:
 
 
 def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tuple[int, str]:
-    """Exit status, and what a terminal of so many columns gets on standard output, without its escapes.
+    """Exit status, and what `drawn_on_terminal` returns of standard output, without its escapes."""
+    status, drawn = drawn_on_terminal(columns, *arguments, typed=typed)
+    return status, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", drawn).replace("\r\n", "\n")
+
+
+def drawn_on_terminal(
+    columns: int, *arguments: str, rows: int = 24, stream: str = "stdout", typed: Sequence[str] = ()
+) -> tuple[int, str]:
+    """Exit status, and what a terminal of this size gets on standard output or standard error (``stream``).
 
     ``typed``: what is typed after each prompt.
     """
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, columns))
+    termios.tcsetwinsize(theirs, (rows, columns))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
         [*BANYAN, *arguments],
         cwd=ROOT,
-        env={**environment, "TERM": "xterm"},
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
+        env={**environment, "TERM": "xterm-256color"},
+        stdout=theirs if stream == "stdout" else subprocess.DEVNULL,
+        stderr=theirs if stream == "stderr" else subprocess.DEVNULL,
         stdin=theirs if typed else subprocess.DEVNULL,
     ) as process:
         os.close(theirs)
@@ -118,4 +126,4 @@ def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tup
                     typed = typed[1:]
         os.close(ours)
         process.wait(timeout=PATIENCE_S)
-    return process.returncode, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
+    return process.returncode, shown.decode()

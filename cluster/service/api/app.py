@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from cluster.observe.metrics import version_of
 from cluster.service import errors
-from cluster.service.answer_models import FinalEvent, Progress, Tick
+from cluster.service.answer_models import FinalEvent, PartialResult, Tick
 from cluster.service.api import game_routes, operation_routes, page_routes, report_routes, search_routes
 from cluster.service.api.middleware import Guard
 from cluster.service.api.tokens import Tokens
@@ -102,7 +102,7 @@ def _describe(app: FastAPI) -> None:
     def document() -> dict[str, Any]:
         made = FastAPI.openapi(app)
         schemas = made["components"]["schemas"]
-        for model in (ProblemView, Progress, FinalEvent, Tick):
+        for model in (ProblemView, PartialResult, FinalEvent, Tick):
             own = model.model_json_schema(ref_template=SCHEMA)
             schemas |= {**own.pop("$defs", {}), model.__name__: own} | schemas
         return made

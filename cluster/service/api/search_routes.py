@@ -14,7 +14,7 @@ from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
-from cluster.service.answer_models import Curve, Leaves, SearchPage, SearchView, State, Taken
+from cluster.service.answer_models import Curve, LeafList, SearchPage, SearchView, State, Taken
 from cluster.service.api.connections import address_of
 from cluster.service.errors import Problem, problems
 from cluster.service.external_run import ExternalRun, not_running, tell_all
@@ -28,7 +28,7 @@ from search.evaluator import EXTERNAL
 
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events until the final one. Data of `progress`: Progress; of `final`: FinalEvent.",
+        "description": "Events until the final one. Data of `progress`: PartialResult; `final`: FinalEvent.",
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
@@ -262,7 +262,7 @@ leaf_router = APIRouter(prefix="/searches", tags=["evaluations"])
 
 @leaf_router.get(
     "/{id}/leaves",
-    response_model=Leaves,
+    response_model=LeafList,
     summary="Ask for leaves to evaluate",
     responses=problems(404, 409),
 )

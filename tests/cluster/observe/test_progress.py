@@ -197,7 +197,8 @@ def test_while_a_server_has_no_worker_lines_say_so() -> None:
     out = io.StringIO()
     worker = {"slot": 0, "state": "starting", "busy": 0.0, "jobs": 0, "restarts": 0}
     figures = dict.fromkeys((field.name for field in fields(Figures)), 0)
-    event = figures | {"elapsed_s": 1.5, "best_move": None, "value": 0.0, "pv": [], "workers": [worker]}
+    nothing = {"best_move": None, "value": 0.0, "pv": [], "children": []}
+    event = figures | nothing | {"elapsed_s": 1.5, "workers": [worker]}
     busy = {"simulations": 9, "jobs": 1, "workers": [worker | {"state": "busy"}]}
     with Progress(Console(file=out, width=200), drawable=False) as drawn:
         for more in ({}, {"elapsed_s": 2.0}, {"elapsed_s": 2.6} | busy):

@@ -15,7 +15,7 @@ from typing import IO
 import httpx
 
 from cluster.client.client import Client
-from tests.cluster.command import BANYAN, ROOT
+from tests.cluster.command import BANYAN, ROOT, banyan
 from tests.waiting import PATIENCE_S
 
 http = httpx.Client(timeout=PATIENCE_S, limits=httpx.Limits(max_keepalive_connections=0))
@@ -80,12 +80,10 @@ class Server:
         self._clients.append(Client(self.url, token))
         return self._clients[-1]
 
-    def restarts(self) -> float:
-        """How many servers have died."""
-        lines = http.get(f"{self.url}/metrics").text.splitlines()
-        return float(
-            next(line for line in lines if line.startswith("banyan_server_restarts_total")).split()[-1]
-        )
+    def count(self, sample: str = "banyan_server_restarts_total", **headers: str) -> float:
+        """The value of a sample of the metrics, such as how many servers have died."""
+        lines = http.get(f"{self.url}/metrics", headers=headers).text.splitlines()
+        return float(next(line for line in lines if line.startswith(f"{sample} ")).rpartition(" ")[2])
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit status."""
@@ -109,15 +107,8 @@ class Server:
 
 def refused(*options: str) -> tuple[int, Sequence[str]]:
     """A server that does not start: its exit status and what it says."""
-    done = subprocess.run(
-        [*BANYAN, "serve", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return done.returncode, done.stderr.splitlines()
+    status, _, err = banyan("serve", *options)
+    return status, err.splitlines()
 
 
 def searching(client: Client, search_id: str, simulations: int = 0) -> None:

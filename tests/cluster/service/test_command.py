@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import termios
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, SEARCHES, banyan, interrupted, start
+from tests.cluster.command import SEARCHES, banyan, drawn_on_terminal, interrupted, start
 from tests.cluster.service.process import Server
 
 TOKEN = "a-token-of-sixteen-letters"
@@ -87,23 +82,9 @@ def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path
 @pytest.mark.slow
 def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str, ...]) -> None:
     """With a terminal for standard error there is a view, drawn again as the search goes on."""
-    master, slave = pty.openpty()
-    termios.tcsetwinsize(slave, (40, 110))
     command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "10", *place)
-    environment = os.environ | {"TERM": "xterm-256color"}
-    with subprocess.Popen(
-        [*BANYAN, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=slave, env=environment, text=True
-    ) as process:
-        os.close(slave)
-        drawn = b""
-        # The terminal ends when nobody has it any more.
-        with suppress(OSError):
-            while more := os.read(master, 65536):
-                drawn += more
-        assert "best move" in process.stdout.read()
-    os.close(master)
-    assert process.returncode == 0
-    text = drawn.decode()
+    status, text = drawn_on_terminal(110, *command, rows=40, stream="stderr")
+    assert status == 0
     for words in (
         "gomoku:size=9",
         "tree, on the server",

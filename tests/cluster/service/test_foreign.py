@@ -51,7 +51,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
         options += ["--allow-games", "gym:FrozenLake-v1", "--allow-games", "gym:Cart*"]
     with Server(tmp_path_factory.mktemp("data"), *options, environment=environment) as server:
         yield server
-        assert server.restarts() == 0
+        assert server.count() == 0
         assert server.client().searches("failed")["searches"] == []
 
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cluster.client.client import Client
-from tests.cluster.command import BANYAN
+from tests.cluster.command import banyan
 from tests.cluster.prometheus import DEPLOY, free_port
 from tests.cluster.service.process import Server, http
 from tests.waiting import PATIENCE_S, eventually
@@ -139,20 +139,9 @@ def test_the_page_works_in_a_browser(browser: Browser, proxy: str, prefix: str) 
 
 
 def test_the_command_searches_through_a_prefix(proxy: str) -> None:
-    command = [
-        *BANYAN,
-        "search",
-        "tictactoe",
-        "--simulations",
-        "200",
-        "--server",
-        f"{proxy}/banyan",
-        "--json",
-    ]
-    done = subprocess.run(
-        command, capture_output=True, env=os.environ | {"BANYAN_TOKEN": TOKEN}, timeout=PATIENCE_S, check=True
-    )
-    assert json.loads(done.stdout)["simulations"] == 200
+    search = ("search", "tictactoe", "--simulations", "200", "--server", f"{proxy}/banyan", "--json")
+    status, out, _ = banyan(*search, BANYAN_TOKEN=TOKEN)
+    assert (status, json.loads(out)["simulations"]) == (0, 200)
 
 
 def test_a_proxy_that_hides_its_host_is_told_what_to_pass_on(proxy: str, server: Server) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +14,12 @@ import pytest
 from cluster.client.client import Client
 from cluster.commands.serve import PoolOptions
 from cluster.service.server import of_workers
-from cluster.system.processes import descendants, kill
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.processes import named
-from tests.cluster.prometheus import free_port
 from tests.cluster.searches import alone
 from tests.cluster.service.process import Server, http, searching
+from tests.cluster.strangers import plain_cluster
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -98,7 +94,7 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     long = BODIES[0] | {"simulations": 8_000_000}
     long_id = client.submit(long)["id"]
     ids = [*begin(client), long_id]
-    before = server.restarts()
+    before = server.count()
     for pid in named("raylet/raylet", server.process.pid):
         os.kill(pid, signal.SIGKILL)
     ended = [client.wait(search_id) for search_id in ids]
@@ -106,7 +102,7 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     expected = [*digests, alone(SearchRequest(**long)).digest]
     assert [search["result"]["digest"] for search in ended] == expected
     assert sum(search["result"]["jobs_retried"] for search in ended) > 0
-    assert server.restarts() == before
+    assert server.count() == before
     assert server.process.poll() is None
     # Of the Ray that was killed nothing is left.
     assert len(named("ray::Banyan", server.process.pid)) == 2
@@ -120,13 +116,6 @@ def test_workers_that_others_start_have_no_niceness_of_ours() -> None:
     assert "tenth of their speed" in of_workers(19)
 
 
-RAY = Path(sys.executable).with_name("ray")
-OPTIONS = (
-    "--block",
-    "--disable-usage-stats",
-    "--object-store-memory=100000000",
-    "--node-ip-address=127.0.0.1",
-)
 BODY: dict[str, Any] = {
     "game": "gomoku:size=5",
     "strategy": "tree",
@@ -136,28 +125,11 @@ BODY: dict[str, Any] = {
 }
 
 
-@contextmanager
-def node(environment: dict[str, str], *options: str) -> Iterator[None]:
-    """A machine of a cluster, while the block runs."""
-    quiet = subprocess.DEVNULL
-    command = [RAY, "start", *options, *OPTIONS]
-    process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
-    try:
-        yield
-    finally:
-        kill(descendants(process.pid) | {process.pid})
-        process.wait()
-
-
 def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "for-a-test"}
-    port = free_port()
-    address = f"127.0.0.1:{port}"
-    head = ("--head", f"--port={port}", "--num-cpus=0", "--include-dashboard=false")
-    with node(environment, *head):
-        eventually(lambda: listens(port))
-        options = ("--workers", "1..auto", "--address", address)
+    with plain_cluster(environment, 0) as cluster:
+        options = ("--workers", "1..auto", "--address", cluster.address)
         with Server(tmp_path, *options, executor="ray", environment=environment) as server:
             client = server.client()
             ready = http.get(f"{server.url}/readyz")
@@ -167,15 +139,10 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
             )
             assert http.get(f"{server.url}/healthz").status_code == 200
             search_id = client.submit(BODY)["id"]
-            with node(environment, f"--address={address}", "--num-cpus=1"):
-                eventually(lambda: http.get(f"{server.url}/readyz").status_code == 200)
-                found = client.wait(search_id)
+            cluster.join()
+            eventually(lambda: http.get(f"{server.url}/readyz").status_code == 200)
+            found = client.wait(search_id)
             assert found["state"] == "done"
             assert found["result"]["digest"] == alone(SearchRequest(**BODY)).digest
-            # The machine has gone again.
+            cluster.kill_machine(1)
             eventually(lambda: http.get(f"{server.url}/readyz").status_code == 503)
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as knocking:
-        return knocking.connect_ex(("127.0.0.1", port)) == 0

@@ -130,7 +130,14 @@ def test_workers_killed_in_the_middle_change_nothing_but_jobs_retried(
     assert life[lost + 1].after == "starting"
     assert result.workers_lost >= killed
     assert result.ran_on == f"{workers} workers ({result.workers_lost} lost), ray"
-    same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0, "workers_lost": 0}
+    same = {
+        "jobs_retried": 0,
+        "elapsed_s": 0.0,
+        "simulations_per_s": None,
+        "executor": "",
+        "workers": 0,
+        "workers_lost": 0,
+    }
     assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
 
 
