@@ -31,7 +31,6 @@ from cluster.commands import (
     solve,
     speedup,
     strength,
-    tune,
 )
 from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
@@ -76,7 +75,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "match": play.match,
     "play": play.play,
     "solve": solve.solve,
-    "tune": tune.tune,
+    "tune": speedup.tune,
     "speedup": speedup.speedup,
     "strength": strength.strength,
     "predict": predict.predict,

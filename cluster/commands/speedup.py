@@ -1,4 +1,5 @@
-"""`banyan speedup`: throughput by number of workers, compared with the ceiling of the machine."""
+"""`banyan speedup`: throughput by number of workers, beside the ceiling of the machine; `banyan tune`: which
+workers, lanes and strategy are worth most."""
 
 # ruff: noqa: B008
 from __future__ import annotations
@@ -145,6 +146,78 @@ def speedup(
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 
 
+def tune(
+    game: GameArgument,
+    workers: str = option(
+        "auto",
+        "N,N,...|auto",
+        "Numbers of workers to try beside one; auto: 2, 4, 8, ... to all CPUs, those of the cluster with "
+        "--address.",
+    ),
+    seconds: float = option(
+        30.0,
+        "S",
+        "Time of the whole measurement; longer if it is too short for a search with each setting.",
+        accepts={"bounds": POSITIVE, "accepted": "seconds, more than 0"},
+    ),
+    search_seconds: float = option(
+        1.0,
+        "S",
+        "Length of each search: the time of a move that options are chosen for.",
+        accepts={"bounds": (0.1, 3600.0), "accepted": "seconds, from 0.1 to 3600"},
+    ),
+    memory: int = request_option(4096, "memory_mb", show_default=True),
+    seed: int = request_option(0, "seed"),
+    preset: str | None = option(
+        None,
+        "best|plain|...",
+        "Settings of the searches, but for strategy and lanes, as for banyan search.",
+    ),
+    executor: str = option(
+        "auto",
+        "auto|ray|threads",
+        "Workers are processes of Ray, or threads of this process; auto: threads, if the rules are compiled "
+        "and there is no --address.",
+        PLACE,
+        accepts={"choices": ("auto", "ray", "threads")},
+    ),
+    address: AddressOption = None,
+    out: Path | None = option(None, "DIR", "Write tune.json, .csv and a figure there.", OUTPUT),
+    picture: FormatOption = None,
+    *,
+    output: ResultOptions,
+) -> None:
+    """Find the workers, lanes and strategy with which a search by the clock is strongest on this machine.
+
+    It tries settings in half a minute, the better ones more often. For each it prints simulations/s
+    and what they are worth: more lanes keep more cores busy, and each of their simulations is worth less.
+    The last line says which options to take.
+    """
+    from cluster.lab.throughput.speedup import OwnWorkers
+    from cluster.lab.throughput.tune import measure, table, write
+    from games.errors import counted
+    from search.prepare import open_search
+    from search.worker import runs_in_threads
+
+    counts = sorted({1, *measured_counts(workers, address)})
+    drawn = read_format(picture, out)
+    asked = SearchRequest(game=game, seconds=search_seconds, lanes=1, seed=seed, memory_mb=memory)
+    request = _checked(asked, preset, ("tree", "leaf"))
+    if executor == "auto":
+        threads = address is None and runs_in_threads(open_search(request).context)
+        executor = "threads" if threads else "ray"
+    report(f"starting {counted(max(counts), 'worker')}")
+    found = measure(request, counts, OwnWorkers(max(counts), executor, address), seconds, report)
+    try:
+        doubts = [f"Warning: {found.warning}"] if found.warning else []
+        output.show(found.to_json(), table(found), *doubts, found.advice())
+    finally:
+        # Also when the reader of the table, such as `head`, has seen enough.
+        if out is not None:
+            for path in write(found, out, drawn):
+                report(f"wrote {path}")
+
+
 def _wait(line: str) -> None:
     """Print a line, and wait for a signal that ends commands."""
     from cluster.system.interruption import ending_signals
@@ -178,17 +251,13 @@ def measured_counts(workers: str, address: str | None) -> list[int]:
 
 def _request(game: str, measurement: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
     """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
-    import games
     from cluster.lab.throughput.speedup import default_lanes
     from games.errors import InvalidInput
-    from search.players.presets import measured_settings_of
-    from search.prepare import check_request
 
-    loaded = games.load(game)
     if None not in (measurement.seconds, measurement.simulations, measurement.repeats):
         raise InvalidInput("seconds", measurement.seconds, "nothing beside --simulations and --repeats")
     request = SearchRequest(
-        game=loaded.spec,
+        game=game,
         simulations=measurement.simulations,
         lanes=default_lanes(workers) if measurement.lanes is None else measurement.lanes,
         seed=measurement.seed,
@@ -197,8 +266,20 @@ def _request(game: str, measurement: Measurement, strategies: Sequence[str], wor
         batch=measurement.batch,
         playouts_per_leaf=measurement.playouts_per_leaf,
     )
-    if measurement.preset is not None:
-        request = replace(request, **measured_settings_of(measurement.preset, loaded))
+    return _checked(request, measurement.preset, strategies)
+
+
+def _checked(request: SearchRequest, preset: str | None, strategies: Sequence[str]) -> SearchRequest:
+    """The request with the settings of a preset, if it can be searched with each strategy. Raises
+    InvalidInput."""
+    import games
+    from search.players.presets import measured_settings_of
+    from search.prepare import check_request
+
+    loaded = games.load(request.game)
+    request = replace(request, game=loaded.spec)
+    if preset is not None:
+        request = replace(request, **measured_settings_of(preset, loaded))
     for strategy in strategies:
         check_request(replace(request, strategy=strategy))
     return request

@@ -32,9 +32,9 @@ LANES_EACH = (1, 2, 4)
 """Lanes of strategy tree for each worker that are tried."""
 SLOW_S = 1e-4
 """Strategy leaf is tried where a simulation takes at least so many seconds of one core."""
-ROUNDS_LOSE = (1.5, 0.8, 4.1)
-"""A search of L lanes in R rounds is worth 1 / (1 + a (L - 1) / R) of its simulations: a, its least and its
-greatest value in the games that were measured (cluster/lab/records/exact.md)."""
+ROUNDS_LOSE = (25.0, 4.0, 66.0)
+"""A search of L lanes in R rounds is worth 1 / (1 + b (1 - 1 / L) / R) of its simulations: b, its least and its
+greatest value in the games that were measured (search/LANES.md)."""
 FLIGHT_LOSES = (0.13, 0.11, 0.16)
 """With F leaves in flight T simulations of leaf are worth 1 / (1 + a F^2 / T) of them (search/LANES.md)."""
 AS_GOOD = 0.98
@@ -128,7 +128,7 @@ def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, floa
     if setting.strategy == "leaf":
         lost = [a * setting.lanes**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
     else:
-        lost = [a * (setting.lanes - 1) / max(1, rounds) for a in ROUNDS_LOSE]
+        lost = [b * (1 - 1 / setting.lanes) / max(1, rounds) for b in ROUNDS_LOSE]
     middle, least, most = (1 / (1 + each) for each in lost)
     return middle, most, least
 
