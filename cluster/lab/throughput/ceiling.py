@@ -94,11 +94,10 @@ class Ceiling:
                 raise ConnectionError("a process that measures the ceiling did not start")
             pipe.recv()
 
-    def measure(self, workers: int, part: float = 1.0) -> float:
-        """Simulations/s of ``workers`` processes together, each with an equal share of this part of the
-        work."""
+    def measure(self, workers: int) -> float:
+        """Simulations/s of ``workers`` processes together, each with an equal share of the work."""
         for share, pipe in enumerate(self._pipes[:workers]):
-            pipe.send((share, workers, int(self._simulations * part) // workers))
+            pipe.send((share, workers, self._simulations // workers))
         answers = [pipe.recv() for pipe in self._pipes[:workers]]
         seconds = max(end for _, _, end in answers) - min(start for _, start, _ in answers)
         return float(sum(simulations for simulations, _, _ in answers) / seconds)

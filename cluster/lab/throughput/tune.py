@@ -26,15 +26,13 @@ from search.request import SearchRequest
 
 SECONDS, SEARCH_S = 30.0, 1.0
 """Default time of the whole measurement, and of each search."""
-WARM_S, CEILING_S = 0.2, 0.4
-"""Length of a search before which nothing is timed, and of a measurement of the ceiling, about."""
+WARM_S = 0.2
+"""Length of a search before which nothing is timed."""
 LANES_EACH = (1, 2, 4)
 """Lanes of strategy tree for each worker that are tried."""
-SLOW_S = 1e-4
-"""Strategy leaf is tried where a simulation takes at least so many seconds of one core."""
 ROUNDS_LOSE = (25.0, 4.0, 66.0)
-"""A search of L lanes in R rounds is worth 1 / (1 + b (1 - 1 / L) / R) of its simulations: b, its least and its
-greatest value in the games that were measured (search/LANES.md)."""
+"""A search of L lanes in R rounds is worth 1 / (1 + b (1 - 1 / L) / R) of its simulations: b, its least and
+its greatest value in the games that were measured (search/LANES.md)."""
 FLIGHT_LOSES = (0.13, 0.11, 0.16)
 """With F leaves in flight T simulations of leaf are worth 1 / (1 + a F^2 / T) of them (search/LANES.md)."""
 AS_GOOD = 0.98
@@ -73,7 +71,8 @@ class Trial:
     """Median over the runs."""
     spread: tuple[float, float]
     of_ceiling: float | None
-    """Rate / that of as many independent processes; None if their rate was not measured."""
+    """Rate / that of as many independent processes; None for fewer workers than all, and where these are
+    elsewhere."""
     kept: tuple[float, float, float]
     """The share of the simulations that a sequential search as strong would make, by the law: the middle, the
     lowest and the highest."""
@@ -116,11 +115,11 @@ class Tuning:
         return asdict(self) | {"take": asdict(self.take), "measured_on": provenance()}
 
 
-def settings(workers: Sequence[int], slow: bool) -> list[Setting]:
-    """What is tried, on these numbers of workers; ``slow``: whether simulations take long."""
+def settings(workers: Sequence[int]) -> list[Setting]:
+    """What is tried, on these numbers of workers. Strategy root is not: its lanes are worth a few of them."""
     several = [n for n in workers if n > 1]
     tried = [Setting("tree", n, n * each) for n in several for each in LANES_EACH]
-    return [ONE, *tried, *(Setting("leaf", n, 2 * n) for n in several if slow)]
+    return [ONE, *tried, *(Setting("leaf", n, 2 * n) for n in several)]
 
 
 def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, float, float]:
@@ -157,14 +156,12 @@ def measure(
     most = max(workers)
     default = Setting("tree", most, 2 * most if most > 1 else 1)
     with closing(runner):
-        # Kernels may be compiled, or loaded, for one lane and for several.
-        run(ONE, WARM_S)
-        slow = run(ONE, WARM_S).simulations_per_s * SLOW_S < 1
-        tried = settings(workers, slow)
-        for first in {setting.strategy: setting for setting in tried}.values():
+        tried = settings(workers)
+        # Kernels may be compiled, or loaded, for one lane, several, and leaf.
+        for first in (ONE, default, tried[-1]):
             run(first, WARM_S)
         end_s = max(end_s, time.monotonic() + seconds / 2)
-        ceilings = _ceilings(request, workers, runner, run(default, WARM_S).simulations_per_s)
+        ceilings = _ceilings(request, most, runner, run(default, WARM_S).simulations_per_s)
         takes_s = max(seconds, len(tried) * request.seconds)
         report(f"{counted(len(tried), 'setting')}, searches of {request.seconds:g} s, {in_minutes(takes_s)}")
         running = list(tried)
@@ -186,16 +183,16 @@ def measure(
     return Tuning(request.game, request.seconds, runner.executor, default, found, others)
 
 
-def _ceilings(
-    request: SearchRequest, workers: Sequence[int], runner: OwnWorkers, per_s: float
-) -> dict[int, float]:
-    """Simulations/s of independent processes, by their number; of none where workers are elsewhere."""
+def _ceilings(request: SearchRequest, most: int, runner: OwnWorkers, per_s: float) -> dict[int, float]:
+    """Simulations/s of as many independent processes as there are workers, by their number; of none where
+    workers are elsewhere."""
     if not runner.here:
         return {}
-    most = max(workers)
-    fixed = replace(request, seconds=None, simulations=rounded(CEILING_S * per_s, 2 * most), lanes=2 * most)
+    # As long as the searches, so that trees are as large.
+    simulations = rounded(per_s * (request.seconds or 0.0), 2 * most)
+    fixed = replace(request, seconds=None, simulations=simulations, lanes=2 * most)
     with closing(Ceiling(fixed, most, runner.workers)) as ceiling:
-        return {n: ceiling.measure(n, n / most) for n in workers}
+        return {most: ceiling.measure(most)}
 
 
 def _trials(samples: dict[Setting, list[Sample]], search_s: float, ceilings: dict[int, float]) -> list[Trial]:
