@@ -19,7 +19,7 @@ DEFAULT_BATCHES = "1,8,64,512"
 
 
 @dataclass(frozen=True)
-class Measurement:
+class BenchmarkOptions:
     """What is measured of each game."""
 
     seconds: float = option(
@@ -64,7 +64,7 @@ def benchmark(
         typer.Argument(metavar="GAME", help="Games to measure; all of them if none is named."),
     ] = None,
     *,
-    measurement: Measurement,
+    measurement: BenchmarkOptions,
     evaluation: Evaluation,
     output: OutputOptions,
 ) -> None:
@@ -103,7 +103,7 @@ def benchmark(
 
 
 def _measure_evaluators(
-    games: list[str], measurement: Measurement, evaluation: Evaluation, output: OutputOptions
+    games: list[str], measurement: BenchmarkOptions, evaluation: Evaluation, output: OutputOptions
 ) -> None:
     if not evaluation.evaluator:
         refuse("batches", evaluation.batches, "nothing without --evaluator")
@@ -139,7 +139,7 @@ def _measure_evaluators(
     )
 
 
-def _check(measurement: Measurement) -> None:
+def _check(measurement: BenchmarkOptions) -> None:
     for name, values, least, most in (
         ("simulations", measurement.simulations or [], 1, MAX_SIMULATIONS),
         ("cut", measurement.cut or [], 0, MAX_SIMULATIONS),

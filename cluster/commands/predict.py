@@ -30,7 +30,7 @@ OF_REQUEST = ("simulations", "rounds", "batch", "playouts_per_leaf", "seed")
 
 
 @dataclass(frozen=True)
-class Searches:
+class PredictedSearches:
     """The searches to predict."""
 
     workers: str = option(
@@ -79,7 +79,7 @@ class CostOptions:
 
 def predict(
     game: GameArgument,
-    searches: Searches,
+    searches: PredictedSearches,
     costs: CostOptions,
     out: Path | None = option(None, "DIR", "Write predict.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,

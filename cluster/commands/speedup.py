@@ -36,12 +36,12 @@ from search.request import SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cluster.lab.throughput.speedup import Row
+    from cluster.lab.throughput.speedup import SpeedupRow
     from cluster.runtime.session import Session
 
 
 @dataclass(frozen=True)
-class Measurement:
+class SpeedupOptions:
     """What is measured."""
 
     workers: str = option(
@@ -94,7 +94,7 @@ class Measurement:
 
 def speedup(
     game: GameArgument,
-    measurement: Measurement,
+    measurement: SpeedupOptions,
     out: Path | None = option(None, "DIR", "Write speedup.json, .csv and a figure there.", OUTPUT),
     picture: FormatOption = None,
     *,
@@ -117,7 +117,7 @@ def speedup(
     names = read_strategies(measurement.strategies)
     drawn = read_format(picture, out)
     request = _request(game, measurement, names, max(counts))
-    so_far: list[Row] = []
+    so_far: list[SpeedupRow] = []
     seconds = SECONDS if measurement.seconds is None else measurement.seconds
     with ExitStack() as stack:
         watch: Callable[[Session], None] = ignore
@@ -249,7 +249,9 @@ def measured_counts(workers: str, address: str | None) -> list[int]:
     return [*(2**power for power in range((cpus - 1).bit_length())), cpus]
 
 
-def _request(game: str, measurement: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
+def _request(
+    game: str, measurement: SpeedupOptions, strategies: Sequence[str], workers: int
+) -> SearchRequest:
     """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
     from cluster.lab.throughput.speedup import default_lanes
     from games.errors import InvalidInput
@@ -285,7 +287,7 @@ def _checked(request: SearchRequest, preset: str | None, strategies: Sequence[st
     return request
 
 
-def _show(rows: Sequence[Row], output: ResultOptions) -> None:
+def _show(rows: Sequence[SpeedupRow], output: ResultOptions) -> None:
     """Print the rows on standard output, with warnings if they are in doubt."""
     from cluster.lab.throughput.speedup import warnings
     from cluster.lab.throughput.speedup_report import rows_json, tables

@@ -37,9 +37,9 @@ from cluster.checkpoint.checkpoint import Keeper, begun
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import (
     SECONDS,
-    Row,
-    Runner,
-    Sample,
+    MeasuredRun,
+    SpeedupRow,
+    SpeedupRunner,
     default_lanes,
     ignore,
     measure_speedup,
@@ -269,7 +269,7 @@ class Measurement:
     """Why there is no report."""
 
 
-class SpeedupRun(Runner):
+class SpeedupRun(SpeedupRunner):
     """One measurement, in a thread of its own, and the watcher of its searches. Other threads may read it."""
 
     def __init__(
@@ -331,7 +331,7 @@ class SpeedupRun(Runner):
     def put_off(self, session: Session) -> None:
         self.ended(session, None, "the server is stopping")
 
-    def search(self, request: SearchRequest, workers: int) -> Sample:
+    def search(self, request: SearchRequest, workers: int) -> MeasuredRun:
         opened = begun(request, files=False)
         # Compiled here, so that the workers find the kernels in the cache of this machine.
         Worker().prepare(opened.coordinator.search.context)
@@ -354,7 +354,7 @@ class SpeedupRun(Runner):
         warnings += ["a worker was lost"] * (result.workers_lost > 0 or pool.renewals > renewals)
         pids: list[int] = getattr(pool.executor, "worker_pids", list)()
         others = losses.others() if set(filter(None, pids)) <= descendants() else None
-        return Sample(result.simulations / result.elapsed_s, result.digest, others, warnings=warnings)
+        return MeasuredRun(result.simulations / result.elapsed_s, result.digest, others, warnings=warnings)
 
     def _look(self) -> None:
         """Raises Ended if the measurement must end."""
@@ -381,7 +381,7 @@ class SpeedupRun(Runner):
             now.error, now.state = f"{type(error).__name__}: {error}", "failed"
         LOG.info("speedup of %s: %s%s", now.game, now.state, f", {now.error}" if now.error else "")
 
-    def _write(self, rows: list[Row]) -> str:
+    def _write(self, rows: list[SpeedupRow]) -> str:
         """Write speedup.json; returns its path, relative to the data folder. Raises OSError."""
         slug = re.sub(r"[^A-Za-z0-9=_-]+", "-", self.now.game)[:60]
         name = f"reports/{time.strftime('%Y-%m-%d-%H%M%S')}-{slug}/speedup.json"

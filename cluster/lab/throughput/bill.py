@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from importlib import import_module
 from statistics import mean, median, stdev
 from typing import Any
 
@@ -189,4 +190,5 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    # Workers of Ray import what they unpickle by the name of this module.
+    typer.run(import_module("cluster.lab.throughput.bill").main)

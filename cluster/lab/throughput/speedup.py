@@ -45,7 +45,7 @@ class DigestsDifferError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Row:
+class SpeedupRow:
     """Results of one strategy on one number of workers. Rates are medians over the repeats.
 
     Figures of the ceiling are None if it was not measured.
@@ -92,8 +92,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One run of a search, and of its ceiling if there is one; see `Row`."""
+class MeasuredRun:
+    """One run of a search, and of its ceiling if there is one; see `SpeedupRow`."""
 
     simulations_per_s: float
     digest: str
@@ -104,7 +104,7 @@ class Sample:
     round_costs: RoundCosts = field(default_factory=RoundCosts)
 
 
-class Runner:
+class SpeedupRunner:
     """Runs the searches of a measurement on the first n of several workers, without a ceiling."""
 
     executor = "ray"
@@ -118,7 +118,7 @@ class Runner:
     def record(self, request: SearchRequest) -> None:
         """Prepare the ceiling of a strategy: from now on it is measured after each of its searches."""
 
-    def search(self, request: SearchRequest, workers: int) -> Sample:
+    def search(self, request: SearchRequest, workers: int) -> MeasuredRun:
         """Run a search on this number of workers."""
         raise NotImplementedError
 
@@ -126,7 +126,7 @@ class Runner:
         """End what was started."""
 
 
-class OwnWorkers(Runner):
+class OwnWorkers(SpeedupRunner):
     """Workers of this process, for one measurement, and independent processes for the ceiling."""
 
     has_ceiling = True
@@ -151,7 +151,7 @@ class OwnWorkers(Runner):
     def record(self, request: SearchRequest) -> None:
         self._ceilings[request.strategy] = Ceiling(request, self._workers, self.workers)
 
-    def search(self, request: SearchRequest, workers: int) -> Sample:
+    def search(self, request: SearchRequest, workers: int) -> MeasuredRun:
         executor = self.workers
         session = session_on(executor, open_search(request), workers)
         # Another kind of search may have begun with other processes.
@@ -169,7 +169,7 @@ class OwnWorkers(Runner):
                 # The machine may have been busy for a moment.
                 ceiling = max(ceiling, self._ceilings[request.strategy].measure(workers))
             others = None if others is None else max(others, beside.others() or 0.0)
-        return Sample(rate, result.digest, others, spent, ceiling, round_costs=costs)
+        return MeasuredRun(rate, result.digest, others, spent, ceiling, round_costs=costs)
 
     def close(self) -> None:
         for ceiling in self._ceilings.values():
@@ -224,12 +224,12 @@ def measure_speedup(
     request: SearchRequest,
     strategies: Sequence[str],
     workers: Sequence[int],
-    runner: Runner,
+    runner: SpeedupRunner,
     repeats: int | None = None,
     seconds: float = SECONDS,
     report: Callable[[str], None] = print,
-    so_far: list[Row] | None = None,
-) -> list[Row]:
+    so_far: list[SpeedupRow] | None = None,
+) -> list[SpeedupRow]:
     """Measure each strategy on each number of workers, interleaved, in ``seconds``; closes the runner.
 
     Without a budget in simulations, each strategy gets one that fits into the time, and is not too small.
@@ -240,7 +240,7 @@ def measure_speedup(
     runner.end_s = time.monotonic() + seconds
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
-    cells: dict[_Key, list[Sample]] = {(strategy, n): [] for strategy in strategies for n in workers}
+    cells: dict[_Key, list[MeasuredRun]] = {(strategy, n): [] for strategy in strategies for n in workers}
     fixed = request.simulations is not None and repeats is not None
     length = f"each run {repeats} times"
     if not fixed:
@@ -292,7 +292,7 @@ def measure_speedup(
     return rows
 
 
-def _calibrate(request: SearchRequest, runner: Runner, workers: Sequence[int]) -> tuple[float, float]:
+def _calibrate(request: SearchRequest, runner: SpeedupRunner, workers: Sequence[int]) -> tuple[float, float]:
     """Approximate simulations/s on the smallest and on the largest number of workers."""
     # The first search is not timed: kernels may be compiled.
     runner.search(replace(request, simulations=request.most_lanes), workers[-1])
@@ -310,11 +310,11 @@ def rounded(simulations: float, least: int = 1) -> int:
 def _row(
     request: SearchRequest,
     workers: int,
-    samples: Sequence[Sample],
-    base: Sequence[Sample],
+    samples: Sequence[MeasuredRun],
+    base: Sequence[MeasuredRun],
     base_workers: int,
     executor: str,
-) -> Row:
+) -> SpeedupRow:
     """``base``: those of the smallest number of workers."""
     rates = [each.simulations_per_s for each in samples]
     speedup = base_workers * median(rates) / median(each.simulations_per_s for each in base)
@@ -328,7 +328,7 @@ def _row(
     lanes, by_rounds = request.most_lanes, STRATEGY_CLASSES[request.strategy].by_rounds
     used = {cores: middle.efficiency(cores, lanes, by_rounds) for cores in MORE_CORES if cores <= lanes}
     assert request.simulations is not None
-    return Row(
+    return SpeedupRow(
         game=request.game,
         strategy=request.strategy,
         lanes=lanes,
@@ -362,7 +362,7 @@ def _range(values: Sequence[float], digits: int) -> tuple[float, float] | None:
     return (round(min(values), digits), round(max(values), digits)) if values else None
 
 
-def amounts(rows: Sequence[Row]) -> str:
+def amounts(rows: Sequence[SpeedupRow]) -> str:
     """The simulations of each strategy, the lanes, how long searches took, which figures hold for, and the
     number of runs of a cell, in words."""
     simulations = {row.strategy: f"{row.simulations:,}" for row in rows}
@@ -376,7 +376,7 @@ def amounts(rows: Sequence[Row]) -> str:
     return f"{work}, {counted(rows[0].lanes, 'lane')}, {length}, {runs}"
 
 
-def warnings(rows: Sequence[Row]) -> list[str]:
+def warnings(rows: Sequence[SpeedupRow]) -> list[str]:
     """Reasons to doubt the figures, one line each."""
     lines = (
         *sorted({line for row in rows for line in row.warnings}),

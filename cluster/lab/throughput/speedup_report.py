@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
-from cluster.lab.throughput.speedup import MORE_CORES, Row, amounts, warnings
+from cluster.lab.throughput.speedup import MORE_CORES, SpeedupRow, amounts, warnings
 from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
@@ -29,7 +29,7 @@ IDEAL: dict[str, Any] = {
 WORKERS_ARE = {"ray": "processes of Ray"}
 
 
-def tables(rows: Sequence[Row]) -> list[Table]:
+def tables(rows: Sequence[SpeedupRow]) -> list[Table]:
     """Rates by strategy and workers; the use of the cores, and what rounds cost, if that is known."""
     headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
     rates = Table(
@@ -61,7 +61,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     return [*found, spent]
 
 
-def _rounds(rows: Sequence[Row]) -> Table:
+def _rounds(rows: Sequence[SpeedupRow]) -> Table:
     """What a round costs, and how much of more cores' time jobs would have by that."""
     steps = ("merge", "snapshot", "plan", "send")
     cores = [number for number in MORE_CORES if any(number in row.used for row in rows)]
@@ -85,19 +85,19 @@ def _rounds(rows: Sequence[Row]) -> Table:
     return table
 
 
-def write_rows(rows: Sequence[Row], folder: Path, picture: str = "png") -> list[Path]:
+def write_rows(rows: Sequence[SpeedupRow], folder: Path, picture: str = "png") -> list[Path]:
     """Write speedup.json, .csv and a figure in the format ``picture`` into the folder, which is created if
     missing."""
     records = [asdict(row) for row in rows]
     return write_files(folder, "speedup", rows_json(rows), records, partial(plot, rows), picture)
 
 
-def rows_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def rows_json(rows: Sequence[SpeedupRow]) -> list[dict[str, Any]]:
     """Rows as plain values, each with a description of its machine."""
     return [asdict(row) | {"measured_on": provenance()} for row in rows]
 
 
-def metric_families(rows: Sequence[Row]) -> Iterator[Metric]:
+def metric_families(rows: Sequence[SpeedupRow]) -> Iterator[Metric]:
     """The rows as metrics. Label values are few: a game has its name without options, a file its stem."""
     rows = tuple(rows)
     gauges = {
@@ -117,7 +117,7 @@ def metric_families(rows: Sequence[Row]) -> Iterator[Metric]:
         yield gauge(name, text, values, "game", "strategy", "executor", "workers")
 
 
-def plot(rows: Sequence[Row], path: Path) -> Any:
+def plot(rows: Sequence[SpeedupRow], path: Path) -> Any:
     """Plot rates by workers in a panel for each strategy, with its ceiling; below, speedup and efficiency.
 
     Axes are in doublings if the numbers of workers are, or if they lie far apart. Returns the figure.
@@ -172,7 +172,7 @@ def plot(rows: Sequence[Row], path: Path) -> Any:
     return figure
 
 
-def _rates(panel: Any, rows: Sequence[Row], ends: Sequence[int]) -> None:
+def _rates(panel: Any, rows: Sequence[SpeedupRow], ends: Sequence[int]) -> None:
     """The rates of one strategy, their ideal, and the ceiling where it was measured."""
     one = rows[0].simulations_per_s / rows[0].workers
     panel.plot(ends, [one * end for end in ends], **IDEAL)
@@ -194,7 +194,7 @@ def _rates(panel: Any, rows: Sequence[Row], ends: Sequence[int]) -> None:
     _draw(panel, rows, [row.simulations_per_s for row in rows])
 
 
-def _draw(panel: Any, rows: Sequence[Row], values: Sequence[float], place: int = 2) -> None:
+def _draw(panel: Any, rows: Sequence[SpeedupRow], values: Sequence[float], place: int = 2) -> None:
     """Values that are proportional to the rates of one strategy, with the ranges of the rates.
 
     Thinner with each ``place`` in the order of strategies, so that equal values do not hide each other.

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from cluster.lab.throughput.ceiling import Ceiling
-from cluster.lab.throughput.speedup import OwnWorkers, Sample, rounded
+from cluster.lab.throughput.speedup import MeasuredRun, OwnWorkers, rounded
 from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import dress, game_name, look, new_figure, save
 from cluster.report.table import Table, count, left, number, percent, rate, right, write_files
@@ -60,7 +60,7 @@ ONE = Setting("tree", 1, 1)
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedSetting:
     """What searches with a setting made. Intervals are the lowest and the highest of its runs."""
 
     setting: Setting
@@ -88,7 +88,7 @@ class Tuning:
     search_s: float
     executor: str
     default: Setting
-    trials: list[Trial]
+    trials: list[TriedSetting]
     others: list[float | None] = field(default_factory=list)
     """Share of other programs in the time of all cores, by run."""
 
@@ -147,9 +147,9 @@ def measure(
     """
     assert request.seconds is not None
     end_s = time.monotonic() + seconds
-    samples: dict[Setting, list[Sample]] = {}
+    samples: dict[Setting, list[MeasuredRun]] = {}
 
-    def run(setting: Setting, search_s: float) -> Sample:
+    def run(setting: Setting, search_s: float) -> MeasuredRun:
         asked = replace(request, strategy=setting.strategy, lanes=setting.lanes, seconds=search_s)
         return runner.search(asked, setting.workers)
 
@@ -195,7 +195,9 @@ def _ceilings(request: SearchRequest, most: int, runner: OwnWorkers, per_s: floa
         return {most: ceiling.measure(most)}
 
 
-def _trials(samples: dict[Setting, list[Sample]], search_s: float, ceilings: dict[int, float]) -> list[Trial]:
+def _trials(
+    samples: dict[Setting, list[MeasuredRun]], search_s: float, ceilings: dict[int, float]
+) -> list[TriedSetting]:
     """The trials, those that are worth most first."""
     # On a busy machine a short search may end without a result.
     one = max(1.0, median(sample.simulations_per_s for sample in samples[ONE]))
@@ -209,7 +211,7 @@ def _trials(samples: dict[Setting, list[Sample]], search_s: float, ceilings: dic
         middle, low, high = (per_s * share / one for per_s, share in zip(ends, shares, strict=True))
         ceiling = ceilings.get(setting.workers)
         found.append(
-            Trial(
+            TriedSetting(
                 setting=setting,
                 runs=len(runs),
                 rounds=rounds,

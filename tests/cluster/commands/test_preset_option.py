@@ -10,7 +10,7 @@ import pytest
 import games
 from cluster.cli import run
 from cluster.commands.options import suggest_best
-from cluster.commands.speedup import Measurement, _request
+from cluster.commands.speedup import SpeedupOptions, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
 from search.players import player_of
@@ -82,11 +82,11 @@ def test_strength_keeps_what_was_given() -> None:
 
 @pytest.mark.slow
 def test_speedup_measures_the_preset_with_its_own_lanes() -> None:
-    asked = Measurement(preset="best", simulations=100)
+    asked = SpeedupOptions(preset="best", simulations=100)
     request = _request("thud", asked, ["root"], 2)
     assert (request.strategy, request.lanes, request.implicit_minimax) == ("root", 16, 0.4)
-    assert _request("thud", Measurement(simulations=100), ["tree"], 2).playout_plies is None
+    assert _request("thud", SpeedupOptions(simulations=100), ["tree"], 2).playout_plies is None
     with pytest.raises(InvalidInput, match="strategy: 'tree' is not accepted; expected root"):
         _request("thud", asked, ["tree"], 2)
     with pytest.raises(InvalidInput, match="preset: 'strong' is not accepted; expected best or plain"):
-        _request("thud", Measurement(preset="strong"), ["root"], 2)
+        _request("thud", SpeedupOptions(preset="strong"), ["root"], 2)

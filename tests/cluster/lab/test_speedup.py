@@ -21,16 +21,16 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.commands.speedup import Measurement, _request, measured_counts
+from cluster.commands.speedup import SpeedupOptions, _request, measured_counts
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import (
     DigestsDifferError,
+    MeasuredRun,
     OwnWorkers,
-    Row,
-    Runner,
-    Sample,
     Schedule,
+    SpeedupRow,
+    SpeedupRunner,
     amounts,
     measure_speedup,
     rounded,
@@ -60,9 +60,9 @@ STRATEGIES = ("root", "tree", "leaf")
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[SpeedupRow]:
     seen: list[int] = []
-    so_far: list[Row] = []
+    so_far: list[SpeedupRow] = []
 
     def report(line: str) -> None:
         if "of the ceiling" in line:
@@ -73,7 +73,7 @@ def rows() -> list[Row]:
     return rows
 
 
-def test_figures_follow_from_each_other(rows: list[Row]) -> None:
+def test_figures_follow_from_each_other(rows: list[SpeedupRow]) -> None:
     assert [(row.strategy, row.workers) for row in rows] == [(s, n) for s in STRATEGIES for n in (1, 2)]
     one = {row.strategy: row for row in rows if row.workers == 1}
     for row in rows:
@@ -93,7 +93,7 @@ def test_figures_follow_from_each_other(rows: list[Row]) -> None:
     assert len({row.digest for row in rows}) == 3
 
 
-def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
+def test_the_time_of_all_cores_is_accounted_for(rows: list[SpeedupRow]) -> None:
     for row in rows:
         assert tuple(row.spent) == PARTS
         # Ticks of 10 ms are counted for each of some ten processes, and a run takes half a second here.
@@ -104,7 +104,7 @@ def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
         assert row.trusted == (not warnings([row]))
 
 
-def test_a_line_warns_of_others_and_of_what_is_not_possible(rows: list[Row]) -> None:
+def test_a_line_warns_of_others_and_of_what_is_not_possible(rows: list[SpeedupRow]) -> None:
     calm = [replace(row, others=0.01, of_ceiling=1.02) for row in rows]
     assert warnings(calm) == []
     assert warnings([replace(row, others=None) for row in calm]) == []
@@ -139,7 +139,7 @@ def test_metrics_are_served_until_a_signal(executor: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("game", ["./own.py:size=5", "/x/own.py", "own:size=9"])
-def test_metrics_name_a_game_without_its_options_and_folder(rows: list[Row], game: str) -> None:
+def test_metrics_name_a_game_without_its_options_and_folder(rows: list[SpeedupRow], game: str) -> None:
     for family in metric_families([replace(rows[0], game=game)]):
         assert [sample.labels["game"] for sample in family.samples] == ["own"]
 
@@ -166,11 +166,11 @@ def test_what_a_program_took_that_is_not_ours_is_others() -> None:
     assert others * machine_s > 0.4
 
 
-def test_rows_are_written_as_json_csv_and_a_picture(rows: list[Row], tmp_path: Path) -> None:
+def test_rows_are_written_as_json_csv_and_a_picture(rows: list[SpeedupRow], tmp_path: Path) -> None:
     paths = write_rows(rows, tmp_path / "new" / "folder")
     written = json.loads(paths[0].read_text())
     assert [row["digest"] for row in written] == [row.digest for row in rows]
-    assert {field.name for field in fields(Row)} | {"measured_on"} == set(written[0])
+    assert {field.name for field in fields(SpeedupRow)} | {"measured_on"} == set(written[0])
     with paths[1].open() as file:
         table = list(csv.DictReader(file))
     assert [line["digest"] for line in table] == [row.digest for row in rows]
@@ -178,14 +178,14 @@ def test_rows_are_written_as_json_csv_and_a_picture(rows: list[Row], tmp_path: P
 
 
 MADE = [
-    Row("tictactoe", strategy, 16, n, 1000, n * rate, n, 1.0, 2e6 * n, 0.9, "ab", 2, (n * rate, n * rate),
-        (1e6 * n, 3e6 * n), (0.8, 1.0), {}, None, True)
+    SpeedupRow("tictactoe", strategy, 16, n, 1000, n * rate, n, 1.0, 2e6 * n, 0.9, "ab", 2,
+        (n * rate, n * rate), (1e6 * n, 3e6 * n), (0.8, 1.0), {}, None, True)
     for strategy, rate in (("root", 1e6), ("tree", 2e4))
     for n in (1, 2)
 ]  # fmt: skip
 
 
-def drawn(rows: list[Row], folder: Path) -> str:
+def drawn(rows: list[SpeedupRow], folder: Path) -> str:
     """The picture of rows. Letters are outlines, each text below a comment that holds its first line."""
     *_, path = write_rows(rows, folder, "svg")
     return path.read_text()
@@ -292,11 +292,11 @@ def test_cells_take_turns(
     assert [line.removeprefix("; ").removesuffix(" left") for line in said] == left
 
 
-class Unequal(Runner):
+class Unequal(SpeedupRunner):
     """Each search has another digest."""
 
-    def search(self, request: SearchRequest, workers: int) -> Sample:
-        return Sample(1.0, f"{workers}", None)
+    def search(self, request: SearchRequest, workers: int) -> MeasuredRun:
+        return MeasuredRun(1.0, f"{workers}", None)
 
 
 def test_digests_that_differ_end_a_measurement() -> None:
@@ -321,7 +321,7 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
 
 
 def test_time_is_no_limit_of_what_is_fixed() -> None:
-    fixed = Measurement(seconds=5.0, simulations=100, repeats=1)
+    fixed = SpeedupOptions(seconds=5.0, simulations=100, repeats=1)
     with pytest.raises(InvalidInput, match="seconds"):
         _request("tictactoe", fixed, ["root"], 2)
     assert measured_counts("auto", None)[-1] == num_cores()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cluster.lab.throughput import tune
-from cluster.lab.throughput.speedup import OwnWorkers, Sample
+from cluster.lab.throughput.speedup import MeasuredRun, OwnWorkers
 from cluster.lab.throughput.tune import ONE, Setting, Tuning, kept, measure, settings
 from search.coordinator import RoundCosts
 from search.request import SearchRequest
@@ -28,7 +28,7 @@ class Machine(OwnWorkers):
         self.rates, self.now_s, self.closed = rates, 0.0, False
         self.ran: list[Setting] = []
 
-    def search(self, request: SearchRequest, workers: int) -> Sample:
+    def search(self, request: SearchRequest, workers: int) -> MeasuredRun:
         assert request.lanes is not None
         assert request.seconds is not None
         setting = Setting(request.strategy, workers, request.lanes)
@@ -36,7 +36,7 @@ class Machine(OwnWorkers):
         if request.seconds == REQUEST.seconds:
             self.ran.append(setting)
         rounds = RoundCosts(rounds=128)
-        return Sample(self.rates.get(setting, 1000.0), "", 0.0, round_costs=rounds)
+        return MeasuredRun(self.rates.get(setting, 1000.0), "", 0.0, round_costs=rounds)
 
     def close(self) -> None:
         self.closed = True

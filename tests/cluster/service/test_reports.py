@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from cluster.lab.throughput.speedup import Row
+from cluster.lab.throughput.speedup import SpeedupRow
 from cluster.service.errors import Problem
 from cluster.service.limits import Limits
 from cluster.service.reports import MOST, MOST_FOLDERS, MOST_VALUES, Reports, Speedups, newest
@@ -232,7 +232,7 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
         ("tree", 1, 1.0),
     ]
     for row in rows:
-        assert {each.name for each in fields(Row)} <= row.keys()
+        assert {each.name for each in fields(SpeedupRow)} <= row.keys()
         assert (row["of_ceiling"], row["ceiling_simulations_per_s"]) == (None, None)
         names = ("game", "strategy", "lanes", "simulations")
         request = SearchRequest(**{name: row[name] for name in names})
