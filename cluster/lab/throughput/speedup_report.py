@@ -14,7 +14,7 @@ from cluster.lab.throughput.speedup import MORE_CORES, SpeedupRow, amounts, warn
 from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
 from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
-from cluster.report.table import Table, count, left, number, percent, rate, right, write_files
+from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system.terminal import span
 from games.errors import counted
 
@@ -31,58 +31,57 @@ WORKERS_ARE = {"ray": "processes of Ray"}
 
 def tables(rows: Sequence[SpeedupRow]) -> list[Table]:
     """Rates by strategy and workers; the use of the cores, and what rounds cost, if that is known."""
-    headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
-    rates = Table(
-        [*left("strategy"), *right(*headings)],
-        title=f"{rows[0].game}: {amounts(rows)}",
-    )
-    for row in rows:
-        rates.add(
-            row.strategy,
-            count(row.workers),
-            rate(row.simulations_per_s),
-            number(row.speedup, ".2f"),
-            percent(row.efficiency),
-            rate(row.ceiling_simulations_per_s or 0.0),
-            percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
+    rates = [
+        {
+            "strategy": row.strategy,
+            "workers": count(row.workers),
+            "rate": rate(row.simulations_per_s),
+            "speedup": number(row.speedup, ".2f"),
+            "efficiency": percent(row.efficiency),
+            "ceiling": rate(row.ceiling_simulations_per_s or 0.0),
+            "of\nceiling": percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
+        }
+        for row in rows
+    ]
+    found = [table_of(rates, f"{rows[0].game}: {amounts(rows)}", words=["strategy"])]
+    if rounds := [row for row in rows if row.round_costs.rounds]:
+        found.append(_rounds(rounds))
+    if all(row.spent for row in rows):
+        spent = [
+            {"strategy": row.strategy, "on": count(row.workers)}
+            | {part.replace(" ", "\n"): number(100 * row.spent[part], ".1f") for part in PARTS}
+            for row in rows
+        ]
+        title = "Use of the time of this machine's cores, in per cent"
+        caption = (
+            "workers run jobs, the coordinator plans them and takes in results; raylet, GCS and agents are "
+            "processes of Ray."
         )
-    rounds = [row for row in rows if row.round_costs.rounds]
-    found = [rates, _rounds(rounds)] if rounds else [rates]
-    if not all(row.spent for row in rows):
-        return found
-    spent = Table(
-        [*left("strategy"), *right("on", *(part.replace(" ", "\n") for part in PARTS))],
-        title="Use of the time of this machine's cores, in per cent",
-        caption="workers run jobs, the coordinator plans them and takes in results; raylet, GCS and agents "
-        "are processes of Ray.",
-    )
-    for row in rows:
-        spent.add(row.strategy, count(row.workers), *(number(100 * row.spent[part], ".1f") for part in PARTS))
-    return [*found, spent]
+        found.append(table_of(spent, title, caption, ["strategy"]))
+    return found
 
 
 def _rounds(rows: Sequence[SpeedupRow]) -> Table:
     """What a round costs, and how much of more cores' time jobs would have by that."""
-    steps = ("merge", "snapshot", "plan", "send")
     cores = [number for number in MORE_CORES if any(number in row.used for row in rows)]
-    table = Table(
-        [
-            *left("strategy"),
-            *right("on", "rounds", "job", "longest", *steps, *(f"of {n}\ncores" for n in cores)),
-        ],
-        title="A round (one job of each lane) in ms, and the share of more cores' time that jobs would have",
-        caption="job: mean CPU time of a job; longest: that of the longest. Between two rounds one thread "
-        "takes in results (merge), copies the top of the tree for workers (snapshot), plans jobs, and sends "
-        "them. Shares are arithmetic, not measured: with tree all wait for the longest job, then for these "
-        "steps; with others only for what the coordinator is late with.",
-    )
+    cells = []
     for row in rows:
         costs = row.round_costs
-        times = (costs.jobs_s / row.lanes, costs.longest_s, *(getattr(costs, f"{step}_s") for step in steps))
-        each = [number(1000 * seconds / costs.rounds, ".2f") for seconds in times]
-        shares = [percent(row.used.get(n)) for n in cores]
-        table.add(row.strategy, count(row.workers), count(costs.rounds), *each, *shares)
-    return table
+        times = {"job": costs.jobs_s / row.lanes, "longest": costs.longest_s}
+        times |= {step: getattr(costs, f"{step}_s") for step in ("merge", "snapshot", "plan", "send")}
+        cells.append(
+            {"strategy": row.strategy, "on": count(row.workers), "rounds": count(costs.rounds)}
+            | {name: number(1000 * seconds / costs.rounds, ".2f") for name, seconds in times.items()}
+            | {f"of {n}\ncores": percent(row.used.get(n)) for n in cores}
+        )
+    title = "A round (one job of each lane) in ms, and the share of more cores' time that jobs would have"
+    caption = (
+        "job: mean CPU time of a job; longest: that of the longest. Between two rounds one thread takes in "
+        "results (merge), copies the top of the tree for workers (snapshot), plans jobs, and sends them. "
+        "Shares are arithmetic, not measured: with tree all wait for the longest job, then for these steps; "
+        "with others only for what the coordinator is late with."
+    )
+    return table_of(cells, title, caption, ["strategy"])
 
 
 def write_rows(rows: Sequence[SpeedupRow], folder: Path, picture: str = "png") -> list[Path]:

@@ -19,7 +19,7 @@ from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.speedup import MeasuredRun, OwnWorkers, rounded
 from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import dress, game_name, look, new_figure, save
-from cluster.report.table import Table, count, left, number, percent, rate, right, write_files
+from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system.terminal import in_minutes
 from games.errors import counted
 from search.request import SearchRequest
@@ -227,37 +227,35 @@ def _trials(
 
 def table(tuning: Tuning) -> Table:
     """The settings, the best first."""
-    found = Table(
-        [
-            *left("strategy"),
-            *right("workers", "lanes", "rounds", "runs", "rate", "of\nceiling", "lanes\nkeep", "worth"),
-        ],
-        title=f"{tuning.game}: searches of {tuning.search_s:g} s, workers are {tuning.executor}",
-        caption="Worth: the rate times what lanes keep, as times one core, with the lowest and the highest "
-        "of the runs and of the law. What lanes keep is a law from other games (SCALING.md), not measured "
-        "here: banyan strength measures it.",
+    rows = [
+        {
+            "strategy": trial.setting.strategy,
+            "workers": count(trial.setting.workers),
+            "lanes": count(trial.setting.lanes),
+            "rounds": count(trial.rounds),
+            "runs": count(trial.runs),
+            "rate": rate(trial.simulations_per_s),
+            "of\nceiling": percent(trial.of_ceiling),
+            "lanes\nkeep": percent(trial.kept[0]),
+            "worth": number(trial.worth[0], ".2f", trial.worth[1:]),
+        }
+        for trial in tuning.trials
+    ]
+    title = f"{tuning.game}: searches of {tuning.search_s:g} s, workers are {tuning.executor}"
+    caption = (
+        "Worth: the rate times what lanes keep, as times one core, with the lowest and the highest of runs "
+        "and law. What lanes keep is a law from other games (search/LANES.md), not measured here: "
+        "banyan strength measures it."
     )
-    for trial in tuning.trials:
-        setting, (worth, *ends) = trial.setting, trial.worth
-        found.add(
-            setting.strategy,
-            count(setting.workers),
-            count(setting.lanes),
-            count(trial.rounds),
-            count(trial.runs),
-            rate(trial.simulations_per_s),
-            percent(trial.of_ceiling),
-            percent(trial.kept[0]),
-            number(worth, ".2f", ends),
-        )
-    return found
+    return table_of(rows, title, caption, ["strategy"])
 
 
 def write(tuning: Tuning, folder: Path, picture: str = "png") -> list[Path]:
     """Write tune.json, .csv and a figure in the format ``picture`` into the folder, created if missing."""
-    records = [asdict(trial.setting) | asdict(trial) for trial in tuning.trials]
-    for record in records:
-        del record["setting"]
+    records = [
+        {name: value for name, value in (asdict(trial.setting) | asdict(trial)).items() if name != "setting"}
+        for trial in tuning.trials
+    ]
     return write_files(folder, "tune", tuning.to_json(), records, partial(plot, tuning), picture)
 
 
