@@ -138,7 +138,8 @@ def back_up(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value
 
 @inner_njit
 def keep_line(work: Workspace, depth: Int, value: float) -> None:
-    """Note that the best line of the job, whose first moves are there, goes on with that of the playout."""
+    """Complete the best line of the job, worth ``value``: its first ``depth`` moves are in work.best_line,
+    and the moves of the playout follow them. The workspace is modified in place."""
     plies = np.int64(work.best[LENGTH])
     work.best[VALUE] = value
     for k in range(plies):

@@ -40,11 +40,12 @@ class Ring(NamedTuple):
     sums: npt.NDArray[np.float64]
     """[lanes x rows of a slot x players] what playouts came to, as `play_out_leaves` writes it."""
     playouts: npt.NDArray[np.int64]
-    """[lanes + 1] number of playouts of each slot; of all results in the tree."""
+    """[lanes + 1] number of playouts of each slot; the last: of all results in the tree."""
     values: npt.NDArray[np.float64]
-    """[lanes + 1] value of the best line of each slot, -inf without one; of all results in the tree."""
+    """[lanes + 1] value of the best line of each slot, -inf without one; the last: of all results in the
+    tree."""
     lines: npt.NDArray[np.int32]
-    """[lanes + 1, 1 + max_plies] those lines, each after its length; [lanes + 1, 2] where none are kept."""
+    """[lanes + 1, max_plies + 2] those lines, each after its length; [lanes + 1, 2] where none are kept."""
     totals: npt.NDArray[np.float64]
     """[players] from three players on, each one's scores at the end, summed over the results in the tree."""
     marks: Marks
