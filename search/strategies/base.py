@@ -263,8 +263,8 @@ class Strategy(ABC):
         return job
 
     def absorb(self, job: Job, result: JobResult) -> bool:
-        """Add the result of the next job in order to the shared tree; whether its round is over, and
-        `end_round` comes next."""
+        """Add the result of the next job in order to the shared tree; returns whether its round is over, so
+        that `end_round` comes next. Raises ValueError for another job's."""
         if not job.index == result.index == self.absorbed:
             raise ValueError(
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
@@ -282,8 +282,8 @@ class Strategy(ABC):
         return self.by_rounds and self.absorbed % self.lanes == 0
 
     def conclude(self, failed: bool) -> JobResult | None:
-        """Bring the results that are held into the tree; returns what that did. ``failed``: what the job did
-        that is out and has failed. None if jobs change no tree here."""
+        """Bring the results that are held into the tree; returns what that did, or None if no job here
+        changes the tree itself. ``failed``: the job that is out has failed; returns what it did before."""
         return None
 
     def end_round(self) -> None:

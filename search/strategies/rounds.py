@@ -29,7 +29,7 @@ from search.tree.merge import Statistics, empty_statistics
 MIN_PORTION_ROWS = 64
 """The least rows that the increments of one portion may have."""
 LARGE_PORTIONS = 4
-"""A portion of this part of its lane's visits, or more, has room for all children of a node."""
+"""A portion with at least one LARGE_PORTIONS-th of its lane's visits has room for all children of a node."""
 
 
 def batch_of(
@@ -147,8 +147,8 @@ class SharedRounds:
 
 @dataclass(eq=False)
 class RoundsJob(DividedJob):
-    """Jobs of lanes in a round, by all threads of this process, which only read the tree: those of all lanes,
-    or, in a worker elsewhere, those of a call."""
+    """Jobs of lanes in a round, run as one by all threads of this process, which only read the tree: the jobs
+    of all lanes or, in a worker elsewhere, those that one call brings."""
 
     index: int
     simulations: int

@@ -48,7 +48,7 @@ from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
-"""Selections with which the visits of one lane in a round are planned. More of them change no strength."""
+"""Selections that plan one lane's visits in a round. More of them do not make play stronger."""
 PARTS = 2
 """A subtree is cut where more than one PARTS-th of a lane's visits are planned in it."""
 MOST_PLANNED = 2**30
@@ -122,7 +122,8 @@ class Planner:
 
 
 def split(portions: Portions, ends: Sequence[int]) -> list[Portions]:
-    """The portions of each lane, which are those up to its end; without unused columns of moves."""
+    """The portions of each lane: those of lane i end before ``ends[i]``, and the next lane's begin there.
+    Unused columns of moves are left out."""
     longest = max(1, int(portions.depths.max(initial=0)))
     columns = portions._replace(moves=portions.moves[:, :longest].copy())
     return [Portions._make(column[begin:end] for column in columns) for begin, end in pairwise([0, *ends])]
