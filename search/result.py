@@ -68,7 +68,7 @@ class Answer:
     """Whether values lie in [-1, 1] and so are shares of wins."""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields of `--json`; some are there only for problems beyond two players."""
+        """The fields of `--json`; some are there only with one player, or with three or more."""
         fields: dict[str, Any] = {
             "best_move": self.best_move,
             "value": self.value,
@@ -84,7 +84,7 @@ class Answer:
         return fields
 
     def facts_beyond(self) -> list[tuple[str, str]]:
-        """Facts, as pairs of name and text, that only problems beyond two players have."""
+        """Facts, as pairs of name and text, that are there only with one player, or with three or more."""
         facts = []
         if self.best_line is not None:
             facts.append(("best found", f"{self.best_line.value:g}: {shortened(self.best_line.moves)}"))
@@ -302,7 +302,7 @@ def answer(search: Search) -> Answer:
 def imagined(search: Search) -> State:
     """The position from which lines of the tree are played to be shown; it must not be changed.
 
-    Of an open loop it is one of a simulation: what chance really brings is not known.
+    In an open loop it is one that a simulation might start from: what chance really brings is not known.
     """
     game, state = search.game, search.root_state
     if not game.open_loop:
@@ -326,7 +326,7 @@ _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
-    """A table of names and texts."""
+    """The facts, pairs of name and text, as an HTML table."""
     rows = [f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in facts]
     return f'<table style="text-align:left">{"".join(rows)}</table>'
 
