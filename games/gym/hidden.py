@@ -39,7 +39,7 @@ LINES, LENGTH, LONG, LONGER = 16, 100, 4, 5
 SLOW = 8
 """Where an emulator is stepped, there are so many times fewer starts, moves of a line and of a future."""
 QUIET = 3
-"""Lines where neither resets nor steps draw anything."""
+"""So many lines are enough where neither resets nor steps draw anything."""
 POINTS, TRIES = 8, 16
 """Points of a line at which draws are changed, its reset first, and how often each; but see `ENOUGH`."""
 PLACES = LINES * POINTS
@@ -54,7 +54,7 @@ CERTAIN = 20.0
 """With n futures each, the distribution functions of a number may differ by (CERTAIN / n)^1/2: more comes by
 chance once in 10^8 comparisons (Massart 1990). More futures are compared where few differ by half as much."""
 NUMBERS, MOST_NUMBERS = 16, 24
-"""Numbers of an observation that are compared one by one, and that are drawn."""
+"""Numbers of an observation that are compared one by one, and that the board shows."""
 FAILED = "failed"
 """Stands for the observation of a step that raises an exception."""
 
@@ -67,7 +67,8 @@ class Step(NamedTuple):
     """What came of a reset or a step."""
 
     seen: Any
-    """Observation, legal actions, and but for a reset the reward and which end, comparable by ==."""
+    """Observation, legal actions, and except for a reset the reward and both flags of an end, comparable by
+    ==."""
     ended: bool
     drew: bool
 
@@ -77,7 +78,7 @@ class LinePlayer:
 
     def __init__(self, actions: Actions, spec: str) -> None:
         self.actions, self.spec, self.played = actions, spec, 0
-        """``played``: how many steps were."""
+        """``played``: how many steps were played."""
         self.mask: Any = None
 
     def reset(self, states: States, number: int, generators: int | None = None) -> Step:
@@ -152,7 +153,8 @@ class OtherEpisode:
 
 @dataclass(frozen=True)
 class OtherKey:
-    """A reset with another seed, whose generators begin as they did: what it makes of the seed itself."""
+    """A reset with another seed whose generators begin in the states of the line's reset: it differs only by
+    what the reset makes of the seed itself."""
 
     number: int
     point = 0
@@ -212,7 +214,7 @@ class Hidden(LinePlayer):
         """Why a point could not be examined."""
 
     def search(self) -> None:
-        """Look for it until it is found, or until all lines are examined."""
+        """Look for what is hidden until it is found, or until all lines are examined; sets ``hides``."""
         starts: dict[Any, list[int]] = {}
         for number in range(STARTS // self._slow):
             starts.setdefault(self.reset(self.states, number).seen, []).append(number)
@@ -419,7 +421,7 @@ def _numbers(observation: Any) -> list[float]:
 
 
 def leaves(observation: Any) -> Iterator[float]:
-    """The numbers of an observation, of each array the first ones."""
+    """The numbers of an observation, of each array the first MOST_NUMBERS."""
     if isinstance(observation, dict):
         observation = [*observation.values()]
     if isinstance(observation, list | tuple):

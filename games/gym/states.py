@@ -118,8 +118,8 @@ class States:
         self._inside = generators_in(self.env)
 
     def look_outside(self, play: Callable[[], Any]) -> bool:
-        """Note as ``outside`` the generators of this process that ``play``, a reset and steps, moves and that
-        do not lie in the environment; returns whether none is made anew, which could not be kept."""
+        """Note as ``outside`` the generators of this process that ``play`` (a reset and steps) draws from and
+        that do not lie in the environment; returns False if it makes one outside, which could not be kept."""
         before = [(each, pickle.dumps(state_of(each))) for each in generators_of_process()]
         inside = [*self._inside]
         play()
@@ -137,7 +137,7 @@ class CopyStates(States):
 
     kind = "copy"
     wrappers_only = False
-    """Whether what the wrappers stand around keeps its state itself."""
+    """Whether only wrappers are copied, because the environment inside them keeps its state itself."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
@@ -272,4 +272,4 @@ class ReplayStates(States):
 
 
 WAYS: tuple[type[States], ...] = (CloneStates, CopyStates, DeepcopyStates, ReplayStates)
-"""In the order in which they are tried."""
+"""The ways of keeping positions, in the order in which they are tried."""
