@@ -241,7 +241,8 @@ def broken_by(error: Exception) -> BrokenGame | None:
 
 
 def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:
-    """The frames of a traceback in a file of this name, outermost first; of compiled code the innermost."""
+    """The frames of a traceback in files with the name of ``path``, outermost first; compiled code has only
+    its innermost frame there."""
     frames, name = traceback.extract_tb(error.__traceback__), Path(path).name
     return [frame for frame in frames if Path(frame.filename).name == name]
 

@@ -168,7 +168,7 @@ def end_of(state: State, move: Int) -> int:
 
 @njit
 def may_hop_on(state: State, move: Int) -> bool:
-    """Whether a series of hops can go on like this."""
+    """Whether a series of hops can go on with this hop."""
     far = np.int64(FAR[move])
     free = state[BOARD + np.int64(NEAR[move])] >= 0 and state[BOARD + far] == EMPTY
     place = VISITED + np.int64(state[HOPS]) - 1
