@@ -68,7 +68,7 @@ class Ledger(Generic[Item]):
         return self._out.pop(key, None) is not None
 
     def pending(self, keys: Iterable[Hashable]) -> list[Item]:
-        """Those of these items that are pending."""
+        """The pending items with these keys, in the order of the keys."""
         return [self._out[key][0] for key in keys if key in self._out]
 
     def lost(self, key: Hashable, reason: str) -> Item | None:
@@ -190,7 +190,7 @@ class Coordinator:
         self.executor, self.workers_lost = "inline", 0
         """Where jobs run, and how many processes of workers were lost; for reports."""
         self.stopwatch: Callable[[], float] = lambda: 0.0
-        """Whoever drives the search sets it, to measure what the coordinator does itself, in seconds."""
+        """A clock, in seconds, to measure the coordinator's own work; set by whoever drives the search."""
         self._ledger: Ledger[Job] = Ledger()
         self._early: dict[int, tuple[JobResult, float]] = {}
         """By index: a result, and when it came, in elapsed seconds."""
@@ -240,8 +240,7 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
-        """Make jobs that work on the shared tree itself, in ``threads`` threads of this process, where that
-        pays.
+        """Make jobs that work on the tree itself, in ``threads`` threads of this process, where that pays.
 
         Only before `start`; 0 threads change nothing. ``run`` runs the jobs that a restored search had in
         flight. The executor must run a divided task while its caller waits.

@@ -67,7 +67,7 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
 
 
 def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
-    """`root_position`, checked: raises InvalidInput (moves, position) if the game is over.
+    """`root_position`, checked: raises InvalidInput (moves, position) if the game is over or chance moves.
 
     Raises BrokenGame as `games.load` does.
     """

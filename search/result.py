@@ -31,7 +31,7 @@ class ChildResult:
     move: str
     visits: int
     value: float
-    """Of the player to move: mean return in [-1, 1], or what is to come of rewards."""
+    """Of the player to move: mean return in [-1, 1], or expected rewards from the move on."""
     cell: tuple[int, int] | None = field(default=None, metadata=LEFT_OUT)
     """Where the drawn board shows the move: (row, column), row 0 on top."""
 
@@ -52,7 +52,7 @@ class Answer:
     best_move: str | None
     """The best move; null (None) if nothing was searched."""
     value: float
-    """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
+    """Of the best move, for the player to move: mean return in [-1, 1], or expected rewards from it on."""
     pv: tuple[str, ...]
     """The best move and the most visited line after it. It ends before a move with fewer than 25 visits and
     where two moves have equally many."""
@@ -134,7 +134,8 @@ class AnswerView:
 
     @property
     def value(self) -> float:
-        """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
+        """Of the best move, for the player to move: mean return in [-1, 1], or expected rewards from it
+        on."""
         return self.answer.value
 
     @property

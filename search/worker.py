@@ -72,9 +72,10 @@ class Worker:
         return done
 
     def together(self, context: Context, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
-        """One job in place of these, which follow each other, by so many threads; None if there is none.
+        """One job by ``threads`` threads in place of ``jobs``, which follow each other; None if there is
+        none.
 
-        ``sent``: whether its result is kept while others run.
+        ``sent``: whether its result is kept while other jobs run.
         """
         return self._runner_of(context).together(jobs, threads, sent)
 

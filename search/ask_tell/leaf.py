@@ -89,7 +89,7 @@ def number_of(leaf_id: object) -> int:
 
 
 def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: float) -> Answer:
-    """The checked answer; priors are the policy to the power 1 / ``temperature``.
+    """The checked answer; priors are the policy to the power 1 / ``temperature``, scaled to add up to 1.
 
     Raises InvalidInput (``value``, ``policy``).
     """

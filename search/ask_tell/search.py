@@ -20,7 +20,7 @@ from search.result import SearchResult
 DEADLINE_S = 600.0
 """Default of the seconds after which a leaf without an answer is handed out again."""
 SETTLED = 10_000
-"""Simulations of finished games that one call makes at most; a second or less."""
+"""The most simulations, all of finished games, that one call makes without new answers: a second or less."""
 
 
 class AskTellSearch:

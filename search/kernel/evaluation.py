@@ -75,7 +75,7 @@ def positions_of(
 def evaluate_job(
     engine: Engine, evaluator: Evaluator, temperature: float, root_state: State, job: LeafJob
 ) -> JobResult:
-    """A job's result, of which the duration is not set.
+    """A job's result, without its duration.
 
     Finished games count their return. Equal states are evaluated once. Raises InvalidInput (field
     ``evaluator``) if an answer has a wrong shape or values out of range.
@@ -216,8 +216,8 @@ def priors_of(
 
 
 def of_probabilities(probabilities: _Numbers, temperature: float) -> npt.NDArray[np.float32]:
-    """Priors [K], which add up to 1: ``probabilities`` [K] to the power 1 / ``temperature``, scaled. Those
-    are at least 0 and not all 0, but need not add up to 1."""
+    """Priors [K], which add up to 1: ``probabilities`` [K] to the power 1 / ``temperature``, scaled. The
+    probabilities are at least 0 and not all 0, but need not add up to 1."""
     with np.errstate(divide="ignore"):
         return _of_logits(np.log(probabilities), temperature)
 

@@ -140,8 +140,8 @@ def entry_of_move(met: Experience, cell: Int, move: Int) -> int:
 
 
 def settle(met: Experience, cell: Int) -> float:
-    """Generic: work out again what the moves of a position, and it, are worth, modified in place; returns by
-    how much the position's worth has changed."""
+    """Generic: work out again the worth of a position and of its moves, modified in place; returns by how
+    much the position's worth has changed."""
     first = np.int64(met.first[cell])
     size = np.int64(met.size[cell])
     factor = 1.0 if size == 0 else DISCOUNT

@@ -1,6 +1,6 @@
 """What the kernels of a search are made of: their constants, and the functions that call each other.
 
-All generic functions of this folder call each other by their names. Two tables list them, callees first;
+All generic functions of this folder call each other by their names. Three tables list them, callees first;
 `functions_of` binds those that a search needs to its game and to each other.
 `constants_of` says which branches of them are left.
 """

@@ -34,7 +34,7 @@ class Experience(NamedTuple):
     move: npt.NDArray[np.int32]
     """[entries] the move."""
     value: npt.NDArray[np.float64]
-    """[entries] the mean of its reward and of what followed."""
+    """[entries] the mean of its reward plus the worth of what followed."""
     tried: npt.NDArray[np.int64]
     """[entries] how often it was made."""
     outcome: npt.NDArray[np.int32]

@@ -1,6 +1,6 @@
 """Players that play games out: `uct` by a tree with all options of a search, `flat` without a tree.
 
-Their options are those of a search by their names for players.
+Their options are those of a search, by the names that players have for them (`search.options.Knob.key`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def read_options(
     only: Collection[str] | None = None,
     kind: type[SearchRequest] = SearchRequest,
 ) -> dict[str, Any]:
-    """The fields of the request that a spec gives, by name: all that players may give, or ``only`` some.
+    """The fields of the request that a spec gives, by name: any that players may give, or ``only`` these.
 
     Raises InvalidInput (player option NAME) for a value of the wrong kind.
     """

@@ -96,7 +96,7 @@ def player_options_of(preset: str, game: Game) -> dict[str, str]:
 
 
 def opponent_of(preset: str, game: Game, seconds: float = 1.0) -> str:
-    """The spec of the player that people meet, which thinks for so many seconds of CPU time a move.
+    """The spec of the player that people meet, which thinks for ``seconds`` of CPU time a move.
 
     With the preset ``best`` it is the strongest player known for the game, with any other one a search.
     Raises InvalidInput (field ``preset``).

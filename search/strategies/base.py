@@ -36,7 +36,7 @@ class Setup:
     params: SearchParams
     plan: SearchPlan
     tree: Tree
-    """The shared tree, a lone root."""
+    """The shared tree: a lone root, or the part of an earlier search's tree from which this one goes on."""
     mover: int
     """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
     moves."""
@@ -249,9 +249,9 @@ class Strategy(ABC):
         return False
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        """From now on make jobs that read, or change, the tree itself, in so many threads of this process, if
-        that pays; only before the first job. Returns the jobs in flight whose results it has got by
-        ``run``."""
+        """From now on make jobs that read, or change, the tree itself, in ``threads`` threads of this
+        process, if that pays; only before the first job. Returns the jobs in flight whose results it has got
+        by ``run``."""
         return []
 
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:

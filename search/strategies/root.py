@@ -119,7 +119,7 @@ class RootStrategy(Strategy):
 
     @classmethod
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-        """One process may hold the trees of all lanes."""
+        """Nodes of a lane's tree; one process may hold the trees of all lanes."""
         per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
         return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
 

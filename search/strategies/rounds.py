@@ -35,7 +35,7 @@ LARGE_PORTIONS = 4
 def batch_of(
     context: Context, lanes: Sequence[RoundJob], engine: Engine, kept: Statistics | None = None
 ) -> Batch:
-    """The portions of these lanes, the largest first, and room for what comes of them.
+    """The portions of these lanes, to be taken the largest first, and room for what comes of them.
 
     ``kept``: rows of an earlier batch, which are used again if they are enough.
     """
@@ -118,7 +118,7 @@ class SharedRounds:
         """That of the snapshot that is the base of the workspaces."""
 
     def begin(self, jobs: Sequence[RoundJob]) -> Batch:
-        """The portions of a round."""
+        """The batch of these jobs of a round, whose snapshot becomes the base of the workspaces."""
         snapshot = jobs[0].snapshot
         if self._key != snapshot.key:
             self._key = snapshot.key
