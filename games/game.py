@@ -92,7 +92,7 @@ class Game(ABC):
     not."""
     rules: Rules
     num_players: int = 2
-    """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
+    """1; 2, whose returns add up to 0; or more, each of whom maximises its own score (``rules.score``)."""
     rewards: bool = False
     """Whether ``rules.returns`` (``rules.score``) is the sum of rewards up to any position, in any range;
     else it is the return of a finished game."""
@@ -117,7 +117,7 @@ class Game(ABC):
     """How positions are copied: ``clone``, ``copy`` (of attributes), ``deepcopy`` or ``replay`` (of the
     moves from the start)."""
     clairvoyant: bool = False
-    """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
+    """Whether simulations know what no player can know, such as what chance will bring."""
     examined: tuple[int, int] | None = None
     """(places examined, places in all): where in random play it was checked whether simulations see what is
     hidden; None if nothing was checked."""
@@ -198,7 +198,8 @@ class Game(ABC):
 
     @property
     def has_lines(self) -> bool:
-        """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
+        """Whether one player makes all moves and a line of moves has one outcome, so that there is a best
+        line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information
 
     def name_of(self, player: int) -> str:
@@ -217,7 +218,7 @@ class Game(ABC):
         """The player from whose viewpoint values of ``player``'s moves are kept: of two players FIRST or
         SECOND.
 
-        With one player, with three or more (each keeps an own value), and where chance moves: FIRST.
+        With one player, with three or more (each has values of its own), and where chance moves: FIRST.
         """
         return SECOND if player == SECOND and self.num_players == 2 else FIRST
 
@@ -342,8 +343,8 @@ class Game(ABC):
         """A dealt start position in which ``owner`` (FIRST or SECOND) has placed what it hides.
 
         ``places`` are the places of the first pieces, in order; `REST` at their end stands for random places
-        of all others. Returns the position, the piece that is next (None: all are placed), and its places.
-        Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
+        of all others. Returns the position, the piece that is next (None: all are placed), and its free
+        places. Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
         """
         if places:
             raise InvalidInput("fleet", ",".join(places), f"none: this player places no fleet in {self.spec}")

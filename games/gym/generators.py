@@ -352,7 +352,7 @@ def kinds_of(env: Any) -> list[type]:
 
 @cache
 def modules_of(*kinds: Any) -> list[types.ModuleType]:
-    """The modules of classes, and those loaded from the same folders, but for those of libraries."""
+    """The modules of classes, and those loaded from the same folders, except those of libraries."""
     loaded = {name: each for name, each in sys.modules.items() if name.partition(".")[0] not in OTHERS}
     own = {kind.__module__: loaded[kind.__module__] for kind in kinds if kind.__module__ in loaded}
     folders = {path_of(each).parent for each in own.values() if INSTALLED.isdisjoint(path_of(each).parts)}
