@@ -34,7 +34,7 @@ class Ring(NamedTuple):
     """Jobs in flight: job j is in slot j % lanes, which has as many rows as a job may have leaves."""
 
     leaves: Leaves
-    """The leaves of slot s are its first rows."""
+    """The leaves of a slot are in the first of its rows."""
     rows: npt.NDArray[np.int64]
     """[lanes] number of leaves in each slot."""
     sums: npt.NDArray[np.float64]
@@ -108,7 +108,7 @@ def add_totals(totals: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -
 
 @inner_njit
 def take_outlook(ring: Ring, slot: int) -> None:
-    """Add the playouts of a job, and keep its best line if it is better."""
+    """Add the playouts of the job in a slot to those in the tree, and keep its best line if it is better."""
     last = len(ring.rows)
     ring.playouts[last] += ring.playouts[slot]
     if ring.values[slot] > ring.values[last]:

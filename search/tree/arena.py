@@ -170,7 +170,7 @@ def layout_of(tree: Tree) -> TreeLayout:
 
 @inner_njit
 def counts_availability(tree: Tree) -> bool:
-    """Whether the tree was made for a game with hidden information."""
+    """Whether nodes keep how often their moves were available (`TreeLayout.hidden`)."""
     return len(tree.available) > 1
 
 
