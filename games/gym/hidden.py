@@ -33,7 +33,7 @@ from games.gym.states import States
 from games.user_games import reason_of
 
 STARTS, ALIKE = 64, 2
-"""Episodes whose starts are compared, and how many with an equal one stand beside each line."""
+"""Episodes whose starts are compared, and how many with an equal start are compared with each line."""
 LINES, LENGTH, LONG, LONGER = 16, 100, 4, 5
 """Lines of random moves, and the most moves of each; every ``LONG`` th is ``LONGER`` times as long."""
 SLOW = 8
@@ -47,7 +47,7 @@ PLACES = LINES * POINTS
 ENOUGH = 4, 2
 """How many changes with the same history are enough at a reset and at a step."""
 STEPS = 2_000
-"""After so many steps a line ends with its changes; one that is longer has more."""
+"""Steps after which the changes of a line that are left are not tried; a longer line has more."""
 AHEAD, SAMPLES = 8, (32, 256)
 """Steps of a future, and how many futures of each position are compared: first few, then more."""
 CERTAIN = 20.0
@@ -82,7 +82,7 @@ class LinePlayer:
         self.mask: Any = None
 
     def reset(self, states: States, number: int, generators: int | None = None) -> Step:
-        """Begin an episode, with the generators of another that no reset seeds, if it is given."""
+        """Begin an episode; ``generators``: see `States.reset`."""
         observation, info = states.reset(number, generators)
         self.mask = self.actions.mask_in(observation, info)
         return Step((comparable(observation), *self._legal(states)), False, False)
@@ -108,7 +108,7 @@ class LinePlayer:
         return played
 
     def departs(self, states: States, moves: list[int], expected: list[Step]) -> bool:
-        """Whether these moves come out otherwise; none is played after the first that does."""
+        """Whether a move has another outcome than ``expected``; none is played after the first that has."""
         return any(
             self.step(states, move).seen != step.seen for move, step in zip(moves, expected, strict=True)
         )
@@ -190,7 +190,7 @@ class OtherCall:
 
 
 Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
-"""What is otherwise at a point of a line: 0 is its reset, n its n th step. ``replay`` plays that point."""
+"""What is changed at a point of a line: 0 is its reset, n its n-th step. ``replay`` plays that point."""
 
 
 class Hidden(LinePlayer):

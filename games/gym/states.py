@@ -57,8 +57,8 @@ class States:
         `random` and NumPy share with the whole process, or one of a module, a class or a closure."""
 
     def reset(self, episode: int, generators: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode, with the ``generators`` of another if it is given; returns the observation and
-        the info."""
+        """Begin an episode; returns the observation and the info. Generators that the environment does not
+        seed itself are seeded as in the episode ``generators``, if that is given, else as in this one."""
         # Generators that the environment does not seed itself. Simulations have seeds from 0.
         for number, generator in enumerate(self._inside):
             seed_in_place(generator, -1 - (episode if generators is None else generators), number)
