@@ -1,4 +1,4 @@
-"""The game interface and the built-in games of Banyan. Imports nothing of search trees or networks."""
+"""The game interface and the built-in games of Banyan. Imports nothing of `search` or `cluster`."""
 
 from games.catalogue import load, names, source_of_spec
 from games.errors import InvalidInput

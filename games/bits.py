@@ -66,7 +66,9 @@ def random_bit(mask: np.uint64, random: np.uint64) -> np.uint64:
 
 @njit
 def place_of_rank(mask: np.uint64, sums: np.uint64, rank: np.uint64) -> np.uint64:
-    """Which bit it is: first the byte whose sum exceeds the rank, then its bit by a table.
+    """The place, 0 to 63, of the bit of a mask above exactly ``rank`` others; ``sums`` are its `sums_of`.
+
+    First the byte is found whose sum exceeds the rank, then the bit in that byte by a table.
 
     Sebastiano Vigna, "Broadword implementation of rank/select queries", WEA 2008.
     """

@@ -35,7 +35,7 @@ LOWER = 0.866
 ABOVE = 5
 """Room for the upper corners of hexagons, in pixels."""
 LABEL = 9
-"""Width of a letter of the labels."""
+"""Width of a letter of the labels, in pixels."""
 EMPTY = "."
 _SMALL = {3: 12, 4: 10.5, 5: 9}
 """By the number of letters, the font size of a text that is too wide for a cell otherwise."""
@@ -123,7 +123,7 @@ def named_grid(
     slanted: bool = False,
 ) -> Board:
     """A board whose cells have names: letters for columns, and numbers for rows from the bottom, or with
-    ``top_first`` from the top. Of more columns than there are letters, none has a name."""
+    ``top_first`` from the top. With more than 26 columns no column has a name."""
     names = [row_name(row) for row in range(len(rows))]
     columns = range(len(rows[0]))
     letters = [column_name(column) if len(columns) <= 26 else "" for column in columns]

@@ -28,7 +28,8 @@ class InvalidInput(ValueError):
 
 
 def refuse_if_any(field: str, value: object, faults: Iterable[tuple[object, str]]) -> None:
-    """Raise InvalidInput for the first fault, a pair of whether it is there and of what is accepted."""
+    """Raise InvalidInput for the first of the ``faults`` that is there; pairs (is it there, what is
+    accepted)."""
     for is_there, accepted in faults:
         if is_there:
             raise InvalidInput(field, value, accepted)
@@ -61,7 +62,7 @@ class UnknownOption(InvalidInput):
 
 
 PASSING = (KeyboardInterrupt, GeneratorExit)
-"""What interrupts code, and is not its fault."""
+"""Exceptions that interrupt code and are not its fault."""
 
 T = TypeVar("T")
 
@@ -78,8 +79,8 @@ def foreign(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
 
 def as_exception(error: BaseException) -> BaseException:
-    """What foreign code has raised, if it is an Exception or one of PASSING, or a RuntimeError with its name
-    and text."""
+    """The error that foreign code has raised, if it is an Exception or one of PASSING; else a RuntimeError
+    with its name and text in its place."""
     if isinstance(error, (Exception, *PASSING)):
         return error
     made: BaseException = type(type(error).__name__, (RuntimeError,), {})(*error.args)

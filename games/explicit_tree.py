@@ -2,9 +2,9 @@
 
 Round brackets are nodes where the first player (max) chooses a branch, square brackets nodes of the second
 player (min). A number is a leaf and the first player's score there. Returns are scores divided by the largest
-score.
+absolute score, at least 1.
 
-A state is ``int32[2 + 2 * nodes]``: the current node, the largest score, then two integers for each node in
+A state is ``int32[2 + 2 * nodes]``: the current node, that largest score, then two integers for each node in
 breadth-first order: the number of branches (negative: the second player chooses; 0: a leaf) and the
 index of the first child (for a leaf: its score). A move is the index of a branch from 0; its text counts from
 1. A position's text is the branches that lead to it, such as ``2.1.3``, or ``root``.
@@ -27,7 +27,7 @@ from games.spec import EXPLICIT
 MAX_NODES = 1_000
 MAX_VALUE = 9_999
 AT, SCALE, NODES = 0, 1, 2
-"""Indices into a state: current node, largest score, first node. Node k begins at NODES + 2 * k."""
+"""Indices into a state: current node, largest absolute score, first node. Node k begins at NODES + 2 * k."""
 
 EXAMPLE = "([(1,3),(2,8),(7,4)],[(2,3),(-9,-1)],[(-5,-2,-3),(9),(7)])"
 ACCEPTED = (
@@ -71,7 +71,7 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def returns(state: State) -> float:
-    """The leaf's score divided by the largest score."""
+    """The leaf's score divided by the largest absolute score."""
     return float(state[NODES + 2 * state[AT] + 1]) / float(state[SCALE])
 
 

@@ -46,7 +46,7 @@ class MoveValue:
 class Judge(ABC):
     """The exact values of the positions of one game.
 
-    All methods but the first raise InvalidInput (field ``position``) for a position that the judge does not
+    All methods but `can_judge` raise InvalidInput (field ``position``) for a position that the judge does not
     know.
     """
 
@@ -92,7 +92,7 @@ class Game(ABC):
     not."""
     rules: Rules
     num_players: int = 2
-    """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
+    """1; 2, whose returns add up to 0; or more, each of whom maximises its own score (``rules.score``)."""
     rewards: bool = False
     """Whether ``rules.returns`` (``rules.score``) is the sum of rewards up to any position, in any range;
     else it is the return of a finished game."""
@@ -109,7 +109,7 @@ class Game(ABC):
     jobs, which affects the result of the search; so it is a constant and never measured at run time."""
     exploration: float | None = None
     """C of UCT, for rewards in [0, 1], in searches that name none: the value that suits this game, found by
-    measurement. None: 0.35, or 0.7 for information set search where something is hidden."""
+    measurement. None: the default of this kind of search (search/request.py), such as 0.35 in UCT."""
     open_loop: bool = False
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
@@ -117,10 +117,10 @@ class Game(ABC):
     """How positions are copied: ``clone``, ``copy`` (of attributes), ``deepcopy`` or ``replay`` (of the
     moves from the start)."""
     clairvoyant: bool = False
-    """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
+    """Whether simulations know what no player can know, such as what chance will bring."""
     examined: tuple[int, int] | None = None
-    """At how many places of random play, and of how many, it was examined whether simulations see what is
-    hidden; None where nothing was."""
+    """(places examined, places in all): where in random play it was checked whether simulations see what is
+    hidden; None if nothing was checked."""
     closed_loop: bool = False
     """With an open loop: whether what is seen after a move counts as a move of chance."""
     opening_plies: int = 2
@@ -162,7 +162,8 @@ class Game(ABC):
 
     @property
     def calls(self) -> Rules:
-        """The rules for callers in Python, without ``playout``. Compiled rules are cached on disk."""
+        """The rules for callers in Python; those that only kernels call, such as ``playout``, are None.
+        Compiled rules are cached on disk."""
         return calls_of(self)
 
     @property
@@ -197,7 +198,8 @@ class Game(ABC):
 
     @property
     def has_lines(self) -> bool:
-        """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
+        """Whether one player makes all moves and a line of moves has one outcome, so that there is a best
+        line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information
 
     def name_of(self, player: int) -> str:
@@ -213,9 +215,10 @@ class Game(ABC):
         return (first,) if self.num_players == 1 else (first, 0.0 - first)
 
     def viewpoint(self, player: int) -> int:
-        """In whose view values are kept of moves that ``player`` makes: FIRST or SECOND of two players.
+        """The player from whose viewpoint values of ``player``'s moves are kept: of two players FIRST or
+        SECOND.
 
-        With one player, with three or more (each keeps an own value), and where chance moves: FIRST.
+        With one player, with three or more (each has values of its own), and where chance moves: FIRST.
         """
         return SECOND if player == SECOND and self.num_players == 2 else FIRST
 
@@ -239,9 +242,9 @@ class Game(ABC):
         return self.initial_state()
 
     def episode_steps(self, episode: int) -> Callable[[State, int], int] | None:
-        """What plays the moves of an episode where that is not left to the rules: it takes the player's moves
-        one after the other, each with the position before it, and gives the outcome that chance plays then,
-        if one is due. Default: None, `Rules.chance` draws."""
+        """A function that gives the outcomes of chance in an episode, if the rules do not draw them. It is
+        called for each move of the player, in order, with the position before the move and the move, and
+        returns the outcome that chance plays next, if one is due. Default: None, `Rules.chance` draws."""
         return None
 
     def format_move(self, state: State, move: int) -> str:
@@ -340,8 +343,8 @@ class Game(ABC):
         """A dealt start position in which ``owner`` (FIRST or SECOND) has placed what it hides.
 
         ``places`` are the places of the first pieces, in order; `REST` at their end stands for random places
-        of all others. Returns the position, the piece that is next (None: all are placed), and its places.
-        Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
+        of all others. Returns the position, the piece that is next (None: all are placed), and its free
+        places. Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
         """
         if places:
             raise InvalidInput("fleet", ",".join(places), f"none: this player places no fleet in {self.spec}")

@@ -26,7 +26,7 @@ class GridGame(Game):
     """A game with at most one piece on each cell of ``rows`` x ``columns``.
 
     A state begins with the bitboards of the first and of the second player, and ``places`` are the bits of
-    the cells; a game whose state is another one has its own `owners`.
+    the cells; a game with states of another form overrides `owners`.
     """
 
     signs: str = "xo"
@@ -78,8 +78,8 @@ class GridGame(Game):
     def read_alternating(self, text: str) -> tuple[Owners, int]:
         """(owners, player to move) of a text in a game in which each ply adds a piece.
 
-        Raises InvalidInput (field ``position``) if not just as many pieces of both players are there when the
-        first moves, and one more of the first when the second moves.
+        Raises InvalidInput (field ``position``) unless both players have equally many pieces when the first
+        moves, and the first has one more when the second moves.
         """
         owners, mover = parse_grid(text, self.rows, self.columns, self.signs, from_top=False)
         if num_more(owners) != mover:
@@ -87,8 +87,8 @@ class GridGame(Game):
         return owners, mover
 
     def can_be_last(self, owners: Owners, cells: Iterable[tuple[int, int]]) -> bool:
-        """Whether the game would not be over without the piece on some one of ``cells``, (row, column) from
-        the top."""
+        """Whether there is one of ``cells``, (row, column) from the top, without whose piece the game would
+        not be over."""
         for row, column in cells:
             player, owners[row][column] = owners[row][column], None
             over = source_of(self.rules.is_terminal)(self.state_of(owners, FIRST))

@@ -36,7 +36,8 @@ NAMES = {
     "chinese_checkers": "chinese_checkers(players={players},max_moves={turns})",
     "gomoku": "gomoku(size={size})",
 }
-"""By built-in game the OpenSpiel game with equal rules and move codes, by the options of the game."""
+"""By built-in game: the OpenSpiel game with equal rules and move codes, to be filled with the game's
+options."""
 
 _PLAIN = "-?[0-9.]+|True|False"
 _PARAMETER = rf"\w+=(?:{_PLAIN})"

@@ -55,13 +55,14 @@ _HALF = np.uint64(1 << 63)
 AIM, LEAST_AIM = 20, 8
 """The points at which a turn aims, and the fewest of a player who is ahead."""
 TURNS_TO_CATCH_UP = 8
-"""Who is behind aims at a share of the difference more, one by this many."""
+"""A turn aims at more by a player who is behind, at less by one who is ahead: by the difference of the scores
+divided by this."""
 RACE = 30
 """A turn aims at the goal if either player needs at most so many points."""
 HALF_TURN = 4.0
 """The advantage in points of the player to move: half of what a turn brings."""
 VARIANCE = 13.6
-"""The variance of the points of turns, by the points that they bring: 110 of 8.1."""
+"""The variance of a turn's points divided by their mean: 110 / 8.1."""
 SLOPE = 0.8
 """With it, x / sqrt(1 + x * x) rises as fast as the normal distribution, near 0."""
 

@@ -99,8 +99,8 @@ class PythonGame(Game):
         """Play ``position`` to its end, in place, and return the moves. Default: uniformly random moves.
 
         Override this for a simulator that plays by itself. ``draw(n)`` gives an integer in [0, n) from the
-        search's random stream. Beside an open loop's own seed it must be the only source of randomness, so
-        that results do not depend on the worker. With a discount, rewards are noted whenever
+        search's random stream. ``draw``, and in an open loop the seed, must be the only sources of
+        randomness, so that results do not depend on the worker. With a discount, rewards are noted whenever
         ``position.play`` returns."""
         return self._random_moves(position, draw)
 
@@ -174,7 +174,7 @@ class PythonGame(Game):
 
     def format_position(self, state: State) -> str:
         """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
-        number of its episode and ``:`` before them. Where a simulation begins stands ``~`` and its seed."""
+        number of its episode and ``:`` before them. ``~`` and a seed stand where a simulation begins."""
         walk, seed = state.copy(), seed_of(state) if self.open_loop else 0
         walk[0], walk[self.head :] = 0, 0
         texts = []

@@ -51,25 +51,25 @@ class PositionCache:
         return position
 
     def own(self, state: State, position: Any) -> Any:
-        """Of the position object of a state, one that may be changed: a copy; in a simulation of an open loop
-        itself, since nobody comes back to it."""
+        """An object that may be changed, for ``position``, the position object of the state: a copy of it, or
+        in a simulation of an open loop itself, since nobody comes back to it."""
         if self.is_simulated(state):
             self._last.clear()
             return position
         return copy_of(position)
 
     def keep(self, state: State, position: Any) -> None:
-        """Take the position object for that of the state from now on."""
+        """Keep ``position`` in the cache as the position object of the state."""
         self._kept[self._key(state)] = position
         if len(self._kept) > CACHED_POSITIONS:
             self._kept.popitem(last=False)
 
     def keep_as_last(self, state: State, position: Any) -> None:
-        """Take the position object for that of the state until another is asked for in this thread."""
+        """Keep ``position`` as that of the state until another one is asked for in this thread."""
         self._last.key, self._last.position = state[1 : self.head + state[0]].tobytes(), position
 
     def forget_last(self) -> None:
-        """Ask the cache anew for the position that was asked for last in this thread."""
+        """Forget the position that was asked for last in this thread, so that the cache is asked anew."""
         self._last.clear()
 
     def moves_of(self, state: State) -> State:

@@ -67,7 +67,7 @@ def new_stream(*identity: int) -> Stream:
 
 
 def begin_stream(*identity: int) -> int:
-    """What streams have in common whose identities begin with these integers; below 2**64."""
+    """A number below 2**64 from which all streams are made whose identities begin with these integers."""
     state = _GOLDEN
     for number in identity:
         state = _mixed(state ^ number & _ALL_BITS) + _GOLDEN & _ALL_BITS

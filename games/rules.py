@@ -82,8 +82,8 @@ class Rules(NamedTuple):
     has a node for each outcome. ``stream`` is modified in place, ``moves`` is scratch, the state is
     unchanged afterwards."""
     score: Callable[[State, int], float] | None = None
-    """For games with three or more players: (state, player) -> what ``returns`` is for the first player, for
-    any player, in any range. Default: returns, and its negative for SECOND."""
+    """For games with three or more players: (state, player) -> that player's return, or sum of rewards, as
+    ``returns`` gives it for the first, in any range. Default: returns, and its negative for SECOND."""
     rollout: Callable[[State, Moves, npt.NDArray[np.uint64], Moves], tuple[float, int]] | None = None
     """Optional, for problems of one player: (state, moves, stream, line) -> (return, plies). Plays to the end
     like ``playout``, writes the moves into ``line`` (uint16[max_plies]), and returns the sum of the rewards

@@ -15,10 +15,10 @@ from games.errors import InvalidInput, did_you_mean
 
 OPENSPIEL, EXPLICIT, GYM = "openspiel", "explicit", "gym"
 TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree", GYM: "environment"}
-"""Games for which all text after the colon is the value of one option, by name of the option."""
+"""By name of a game: the option whose value is all text after the colon."""
 JOBSHOP = "jobshop"
 DATA_OF = {JOBSHOP: "instance"}
-"""Games with an option that may be the path of a file of data, by name of the option."""
+"""By name of a game: the option that may be the path of a file of data."""
 N = TypeVar("N", int, float)
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 WHOLE = "a whole number, such as 20000, 2.5e6 or 2M"

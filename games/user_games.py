@@ -38,7 +38,7 @@ LIBRARIES = {
     OPENSPIEL: ("pyspiel", "OpenSpiel", "open_spiel"),
     GYM: ("gymnasium", "gymnasium", "gymnasium"),
 }
-"""By the name before a colon: the module that must be installed, its name, and the package that has it."""
+"""By the name before a colon in a spec: the module that is needed, the library's name, and its package."""
 
 _MODULE_PREFIXES = ("banyan_game_", "banyan_evaluator_")
 """Prefixes of the names of modules that are made from files, see `module_of`."""
@@ -48,7 +48,7 @@ _A = {"game": "a game", "evaluator": "an evaluator"}
 
 
 MOST_BYTES = 2**20
-"""Size of a file that a spec or an option names, at most, where no other limit is given."""
+"""The most bytes of a file that a spec or an option names, where no other limit is given."""
 
 Files = Mapping[str, tuple[str, str]]
 """By path as it was given: the text of the file, and its absolute path where it was read."""
@@ -241,7 +241,8 @@ def broken_by(error: Exception) -> BrokenGame | None:
 
 
 def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:
-    """The frames of a traceback in a file of this name, outermost first; of compiled code the innermost."""
+    """The frames of a traceback in files with the name of ``path``, outermost first; compiled code has only
+    its innermost frame there."""
     frames, name = traceback.extract_tb(error.__traceback__), Path(path).name
     return [frame for frame in frames if Path(frame.filename).name == name]
 

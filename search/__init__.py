@@ -1,4 +1,4 @@
-"""Banyan's search: trees, kernels, strategies, merging. It uses games, and knows nothing of networks.
+"""Banyan's search: trees, kernels, strategies, merging. It uses `games`, and no processes or connections.
 
 `run` searches in this process: a `SearchRequest` in, a `SearchResult` out. `open` opens a search whose leaves
 are evaluated by its caller: an `AskTellSearch`.

@@ -68,7 +68,7 @@ class Ledger(Generic[Item]):
         return self._out.pop(key, None) is not None
 
     def pending(self, keys: Iterable[Hashable]) -> list[Item]:
-        """Those of these items that are pending."""
+        """The pending items with these keys, in the order of the keys."""
         return [self._out[key][0] for key in keys if key in self._out]
 
     def lost(self, key: Hashable, reason: str) -> Item | None:
@@ -86,7 +86,7 @@ class Ledger(Generic[Item]):
 
 
 GRACE_S = 0.1
-"""How long a search may exceed its budget in seconds to wait for the next of its first results."""
+"""How long, in seconds, a search whose time is up waits for the next of the results that an answer needs."""
 DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
 
 
@@ -108,7 +108,7 @@ class Durations:
 
 @dataclass
 class RoundCosts:
-    """What rounds cost: seconds, summed over those that are over. A round is one job of each lane."""
+    """What rounds cost, in seconds, summed over all rounds that are over. A round is one job of each lane."""
 
     rounds: int = 0
     jobs_s: float = 0.0
@@ -118,13 +118,13 @@ class RoundCosts:
     merge_s: float = 0.0
     """Time of the coordinator in which results come into the tree."""
     snapshot_s: float = 0.0
-    """Time of the coordinator in which it takes what the jobs of the next round start from."""
+    """Time of the coordinator in which it takes the snapshot from which the next round's jobs start."""
     plan_s: float = 0.0
     """Time of the coordinator in which it makes jobs."""
     shared: bool = False
-    """Whether portions are taken by whoever is free, instead of jobs."""
+    """Whether threads that are free take portions one by one, instead of whole jobs."""
     send_s: float = 0.0
-    """What else passes between the last result of a round and the first job of the next at a worker."""
+    """Other time between the last result of a round and the start of the next round's first job."""
 
     @property
     def serial_s(self) -> float:
@@ -135,9 +135,9 @@ class RoundCosts:
         """The share of the time of ``cores`` cores in which they would run jobs: arithmetic from these costs,
         not a measurement; None before a round is over.
 
-        With rounds all wait for the longest job (of portions that are shared out, at best until all end
-        together), then for the serial part; without them only when the
-        coordinator has more to do than the jobs leave time for.
+        With rounds all cores wait for the longest job (where portions are ``shared``, at best until all end
+        together), then for the serial part; without rounds only when the coordinator is busy for longer than
+        the jobs take.
         """
         if self.jobs_s == 0.0:
             return None
@@ -190,7 +190,7 @@ class Coordinator:
         self.executor, self.workers_lost = "inline", 0
         """Where jobs run, and how many processes of workers were lost; for reports."""
         self.stopwatch: Callable[[], float] = lambda: 0.0
-        """Whoever drives the search sets it, to measure what the coordinator does itself, in seconds."""
+        """A clock, in seconds, to measure the coordinator's own work; set by whoever drives the search."""
         self._ledger: Ledger[Job] = Ledger()
         self._early: dict[int, tuple[JobResult, float]] = {}
         """By index: a result, and when it came, in elapsed seconds."""
@@ -222,7 +222,7 @@ class Coordinator:
 
     @property
     def waits_since_s(self) -> float | None:
-        """When the oldest of these came, in elapsed seconds; None if none waits."""
+        """When the oldest of the `results_waiting` came, in elapsed seconds; None if none waits."""
         # A copy: another thread may read this.
         return next((came_s for _, came_s in list(self._early.values())), None)
 
@@ -240,10 +240,10 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
-        """Have jobs that work on the tree itself, in so many threads of this process, where that pays.
+        """Make jobs that work on the tree itself, in ``threads`` threads of this process, where that pays.
 
-        Only before `start`. ``run`` runs the jobs that a restored search had in flight. The executor must run
-        a divided task while its caller waits.
+        Only before `start`; 0 threads change nothing. ``run`` runs the jobs that a restored search had in
+        flight. The executor must run a divided task while its caller waits.
         """
         for job in self.search.strategy.share_tree(threads, run) if threads else ():
             self._ledger.settle(job.index)
@@ -259,8 +259,9 @@ class Coordinator:
     def job_done(self, done: JobResult, elapsed_s: float = 0.0, held_s: float = 0.0) -> list[Job]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been.
 
-        A result of several jobs is taken if all of them are pending; if not, those that are run again.
-        ``held_s``: seconds for which its worker has kept it, because other jobs ran in the same call.
+        A result of several jobs is taken if all of them are pending; if not, it is dropped, and those that
+        are pending are returned to be run again. ``held_s``: seconds for which the worker has kept the
+        result, because other jobs ran in the same call.
         """
         jobs = self._ledger.pending(range(done.index, done.index + max(1, done.jobs)))
         whole = len(jobs) == done.jobs or any(job.divided for job in jobs)
@@ -314,7 +315,7 @@ class Coordinator:
     def check(self, elapsed_s: float) -> None:
         """End the search if its budget in seconds is used up.
 
-        It is waited for the results that an answer needs, as long as the next of them comes within GRACE_S.
+        The search waits for the results that an answer needs as long as the next one comes within GRACE_S.
         """
         seconds = self.search.request.seconds
         if seconds is None or elapsed_s < seconds:

@@ -56,7 +56,7 @@ class Episode:
 
 
 def check_plannable(request: SearchRequest, game: Game) -> None:
-    """Raises InvalidInput if episodes of this game cannot be planned."""
+    """Raises InvalidInput (game, moves, position, budget) unless episodes of this game can be planned."""
     if game.num_players != 1:
         accepted = f"a problem of one player ({game.name} has {game.num_players}: see banyan match)"
         raise InvalidInput("game", request.game, accepted)

@@ -35,7 +35,7 @@ POLICIES = ("logits", "probabilities")
 EXTERNAL = "external"
 """The spec of an evaluator outside of the search: its caller evaluates the leaves (search/ask_tell)."""
 LOOKED_AT = 8
-"""Positions in which `Evaluator.planes` looks whether the game has cells."""
+"""Number of positions in which `Evaluator.planes` looks for cells with pieces."""
 ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=value,key=value"
 
 
@@ -142,7 +142,7 @@ def source_of_evaluator(text: str) -> str:
 def found_anywhere(text: str) -> str:
     """The spec with the absolute path of its file: workers are in another folder.
 
-    An absolute path with a colon has no place in a spec: then it is the spec as given.
+    An absolute path with a colon cannot be written in a spec: then the spec is returned as given.
     """
     spec = evaluator_spec(text)
     path = own.whole_path(spec.name)
@@ -213,12 +213,13 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
 
 def start(awaitable: Awaitable[T]) -> Future[T]:
-    """Begin to await in the loop of this process; the future gets the outcome, and cancels the awaitable."""
+    """Begin to await in the loop of this process; the future gets the outcome. Cancelling the future cancels
+    the awaitable."""
     return asyncio.run_coroutine_threadsafe(_outcome(awaitable), _loop())
 
 
 class Places:
-    """A number of places for what runs in the loop; who waits for some gets them in order of arrival."""
+    """A limited number of places for coroutines of the loop, which get them in order of arrival."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -228,7 +229,7 @@ class Places:
 
     @asynccontextmanager
     async def held(self, wanted: int) -> AsyncIterator[None]:
-        """Hold that many places, all of them if there are not so many."""
+        """Hold ``wanted`` places, or all of them if there are fewer, while the context is open."""
         async with AsyncExitStack() as places:
             async with self._first:
                 for _ in range(min(wanted, self.number)):

@@ -14,7 +14,8 @@ RANDOM, GREEDY, DECISIVE, MINIMAX, LEARNT = 0, 1, 2, 3, 5
 """RANDOM: a uniformly random legal move. GREEDY: a move with the highest priority. DECISIVE: an immediately
 winning move if there is one, else a random move (Teytaud and Teytaud 2010, "On the Huge Benefit of
 Decisive Moves"). MINIMAX and the next code: a best move by minimax of depth ``code - MINIMAX + 1``. LEARNT:
-what came to most in earlier playouts (search/kernel/learning.py). Ties are broken uniformly at random."""
+the move worth most by what earlier simulations met (search/kernel/learning.py). Ties are broken uniformly at
+random."""
 POLICIES = {
     "random": RANDOM,
     "greedy": GREEDY,
@@ -31,7 +32,7 @@ class Features(NamedTuple):
     """The features of the kernels of one search; all False: plain UCT."""
 
     hidden: bool = False
-    """Hidden information: the root is an information set, and each simulation starts by a determinization."""
+    """Hidden information: the root is an information set; each simulation starts with a determinization."""
     steered: bool = False
     """Playouts with a limit of plies, or with a policy other than uniformly random moves
     (search/kernel/playout.py)."""

@@ -69,7 +69,7 @@ class Snapshot:
     statistics: Statistics
     first_children: npt.NDArray[np.int32] | None = None
     """Where the statistics are columns of the shared tree itself, which nobody changes meanwhile: the slot of
-    each node's first child. None: those of rows that follow each other."""
+    each node's first child. None: the rows are breadth first (`search.tree.merge.first_children_of`)."""
 
 
 class Job:
@@ -90,17 +90,17 @@ class Job:
 
     @property
     def common(self) -> Snapshot | None:
-        """What it starts from, together with the other jobs of its round."""
+        """The snapshot from which all jobs of its round start; None if it starts from none."""
         return None
 
 
 class DividedJob(Job, ABC):
-    """Jobs as one, with a part for each thread of this process, where the tree is."""
+    """Several jobs run as one, with a part for each thread of this process, where the tree is."""
 
     lane = None
     divided = True
     changes_tree = False
-    """Whether nothing may look at the tree while it runs."""
+    """Whether it changes the tree, at which nothing may look while it runs."""
 
     @abstractmethod
     def parts(self) -> list[Callable[[], int]]:
@@ -167,7 +167,7 @@ class Portions(NamedTuple):
 
 
 def empty_portions(rows: int, plies: int) -> Portions:
-    """So many portions, with paths of up to that many moves, all zero."""
+    """``rows`` portions, with paths of up to ``plies`` moves; all entries are zero."""
     return Portions(
         visits=np.zeros(rows, dtype=np.int64),
         depths=np.zeros(rows, dtype=np.int32),
@@ -263,13 +263,13 @@ class Positions(_Sent):
 
 
 def tells_lines(game: Game, request: SearchRequest) -> bool:
-    """Whether jobs tell the best line to the end: not where playouts are cut before it."""
+    """Whether jobs report the best line to the end of the game: not where playouts are cut before the end."""
     return game.has_lines and request.playout_plies is None
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What a job found beside statistics of nodes, in problems beyond two players."""
+    """What a job found beside statistics of nodes, with one player, or with three or more."""
 
     line: tuple[int, ...] = ()
     """With one player and no chance: the moves from the root to the end of the best simulation."""
@@ -283,7 +283,9 @@ class Outlook:
 class JobResult(_Sent):
     """The increments of a job, and its cost.
 
-    The result of the search depends only on the first four fields and ``policies``.
+    The answer of the search depends only on ``index``, ``simulations``, ``added`` (with ``parts``), ``sums``,
+    ``policies``, ``outlook`` and ``jobs``; where memory ends the search, also on the tree's nodes and
+    fullness.
     """
 
     index: int
@@ -316,6 +318,6 @@ class JobResult(_Sent):
     parts: npt.NDArray[np.int64] | None = None
     """[lists, 2] where ``added`` is several lists: the first row of each, and its number of rows."""
     threads: int = 1
-    """How many worked on it side by side; ``duration_s`` is the time of all of them."""
+    """How many threads ran it side by side; ``duration_s`` is the sum of their wall times."""
     parts_s: npt.NDArray[np.float64] | None = None
-    """CPU times, in seconds, of the portions that they shared out; None if there were none."""
+    """[lists] CPU time, in seconds, of each portion that threads shared out; None if there were none."""

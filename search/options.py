@@ -146,7 +146,7 @@ _KNOBS: dict[type, tuple[Knob, ...]] = {}
 
 
 def knob_from(name: str, hint: Any, declared: Any) -> Knob | None:
-    """The option that a field or a parameter of a function is; None if it has no description.
+    """The option that describes a field, or a parameter of a function; None if it has no description.
 
     ``declared``: the field, or the default of the parameter. The description is part of the field, or of the
     type (`Annotated`).
@@ -176,7 +176,7 @@ def check(request: object) -> None:
 
 
 def refuse(field: str, value: object, accepted: str) -> NoReturn:
-    """Raises InvalidInput."""
+    """Raise InvalidInput with these arguments."""
     # Its package brings Numba along.
     from games.errors import InvalidInput
 

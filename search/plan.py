@@ -26,14 +26,15 @@ SHORTEST_JOB_S = 0.001
 THREADS_PAY_S = 0.2
 """Shortest expected work of a search, in seconds of one core, that is divided over threads."""
 ENDLESS_S = 10.0
-"""Planning horizon of a search without a budget."""
+"""Planning horizon, in seconds, of a search without a budget."""
 ENDLESS_JOB_S = 0.05
-"""Target length of its jobs by the nominal rate of the game, which may be many times too high."""
+"""Target length, in seconds, of a job without a budget, by the game's nominal rate, which may be many times
+too high."""
 ROUND_PAYS = 8
 """Under a budget in seconds there are more rounds than the fewest only while their jobs take this many times
 as long as what a round costs beside them."""
 LAST_SHARE = 0.8
-"""Share of the time that is left which the jobs of a round may take together, so that none runs past it."""
+"""Share of the time left in the budget that a round's jobs may take, so that none runs past its end."""
 MIN_ROUNDS = 32
 """The least number of rounds of a search, if its budget allows so many: fewer rounds play worse."""
 
@@ -95,8 +96,8 @@ class SearchPlan:
         return simulations * (place + 1) // jobs - simulations * place // jobs
 
     def sizes(self, first: int, count: int) -> npt.NDArray[np.int64]:
-        """Simulations of ``count`` jobs from the first of these on, or of those that there are; not with a
-        budget in seconds, and only if the root is no job of its own."""
+        """Simulations of each of the ``count`` jobs from job ``first`` on, fewer where the plan ends before;
+        not with a budget in seconds, and only if the root is no job of its own."""
         if self.simulations is None:
             return np.full(count, self.job_size, dtype=np.int64)
         last = min(first + count, self.jobs)

@@ -34,7 +34,8 @@ LONG_PATH = 1_024
 SPREAD_SAMPLES = 256
 """Playouts from which the spread of returns is estimated."""
 LEAST_SAMPLES = 16
-"""Beyond two players: the least playouts, and how many simulations there must be for each."""
+"""Unless two players have a return at the end: the least playouts, and how many simulations of the budget
+there must be for each."""
 SMALLEST_SPREAD = 0.001
 """Lower limit of the spread: even if playouts near the root have equal returns, deeper ones may differ."""
 
@@ -66,7 +67,7 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
 
 
 def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
-    """`root_position`, checked: raises InvalidInput (moves, position) if the game is over.
+    """`root_position`, checked: raises InvalidInput (moves, position) if the game is over or chance moves.
 
     Raises BrokenGame as `games.load` does.
     """
@@ -115,8 +116,8 @@ def open_search(
     ``source`` and ``evaluator`` are the texts of the request's game file and evaluator file; None: the files
     are read. Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file
     is refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the
-    request may, and must, name the evaluator EXTERNAL. ``whole_spec``: that of the
-    game, which was loaded before.
+    request may, and must, name the evaluator EXTERNAL. ``whole_spec``: the full spec of the game, if it was
+    loaded, and so tried out, before.
 
     Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
     little memory. May take seconds, because kernels are compiled.
@@ -259,8 +260,8 @@ def can_learn(game: Game) -> bool:
 
 
 def check_form(request: SearchRequest, game: Game) -> None:
-    """Raise InvalidInput for options that mean nothing beyond two players and a return at the end, or for
-    two."""
+    """Raise InvalidInput for options that do not fit the form of the game: learnt playouts unless it
+    `can_learn`, and unless two players play without rewards and chance, those that suit only such games."""
     if "learnt" in request.policies and not can_learn(game):
         others = "another one: only problems of one player whose rules have pack are learnt"
         raise InvalidInput("playout_policy", request.playout_policy, others)

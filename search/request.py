@@ -31,7 +31,7 @@ EXPLORATION = 0.35
 ISMCTS_EXPLORATION = 0.7
 """The default of C with information sets (Cowling, Powley and Whitehouse 2012)."""
 SCORED_EXPLORATION = 1.0
-"""The default of C beyond two players, where it is multiplied by the spread of returns."""
+"""The default of C unless two players have a return at the end; it is multiplied by the spread of returns."""
 PUCT_EXPLORATION = 1.25
 """The default of C with an evaluator: c_init of Silver et al. 2018."""
 
@@ -343,7 +343,8 @@ class SearchRequest:
 
     @property
     def most_lanes(self) -> int:
-        """The lanes, or the most that a search without them has."""
+        """The lanes, or DEFAULT_LANES if the request names none: the most that a search by the clock has
+        then."""
         return self.lanes or DEFAULT_LANES
 
     @property

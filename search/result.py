@@ -31,7 +31,7 @@ class ChildResult:
     move: str
     visits: int
     value: float
-    """Of the player to move: mean return in [-1, 1], or what is to come of rewards."""
+    """Of the player to move: mean return in [-1, 1], or expected rewards from the move on."""
     cell: tuple[int, int] | None = field(default=None, metadata=LEFT_OUT)
     """Where the drawn board shows the move: (row, column), row 0 on top."""
 
@@ -52,7 +52,7 @@ class Answer:
     best_move: str | None
     """The best move; null (None) if nothing was searched."""
     value: float
-    """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
+    """Of the best move, for the player to move: mean return in [-1, 1], or expected rewards from it on."""
     pv: tuple[str, ...]
     """The best move and the most visited line after it. It ends before a move with fewer than 25 visits and
     where two moves have equally many."""
@@ -68,7 +68,7 @@ class Answer:
     """Whether values lie in [-1, 1] and so are shares of wins."""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields of `--json`; some are there only for problems beyond two players."""
+        """The fields of `--json`; some are there only with one player, or with three or more."""
         fields: dict[str, Any] = {
             "best_move": self.best_move,
             "value": self.value,
@@ -84,7 +84,7 @@ class Answer:
         return fields
 
     def facts_beyond(self) -> list[tuple[str, str]]:
-        """Facts, as pairs of name and text, that only problems beyond two players have."""
+        """Facts, as pairs of name and text, that are there only with one player, or with three or more."""
         facts = []
         if self.best_line is not None:
             facts.append(("best found", f"{self.best_line.value:g}: {shortened(self.best_line.moves)}"))
@@ -134,7 +134,8 @@ class AnswerView:
 
     @property
     def value(self) -> float:
-        """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
+        """Of the best move, for the player to move: mean return in [-1, 1], or expected rewards from it
+        on."""
         return self.answer.value
 
     @property
@@ -302,7 +303,7 @@ def answer(search: Search) -> Answer:
 def imagined(search: Search) -> State:
     """The position from which lines of the tree are played to be shown; it must not be changed.
 
-    Of an open loop it is one of a simulation: what chance really brings is not known.
+    In an open loop it is one that a simulation might start from: what chance really brings is not known.
     """
     game, state = search.game, search.root_state
     if not game.open_loop:
@@ -326,7 +327,7 @@ _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
-    """A table of names and texts."""
+    """The facts, pairs of name and text, as an HTML table."""
     rows = [f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in facts]
     return f'<table style="text-align:left">{"".join(rows)}</table>'
 

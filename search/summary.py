@@ -139,12 +139,13 @@ SECURITY = 1.0
 
 @dataclass(frozen=True)
 class Child:
-    """A child of the root, from the viewpoint of the player to move at the root."""
+    """A child of a node, from the viewpoint of the player to move at the node."""
 
     move: int
     visits: int
     value: float
-    """Mean return in [-1, 1] of the player to move at the root; the proven value if there is one."""
+    """Mean value for the player to move at the node (a return in [-1, 1], or rewards); the proven value if
+    there is one."""
     won: bool = False
     """Whether the move is a proven win."""
     lost: bool = False

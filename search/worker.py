@@ -27,7 +27,7 @@ def why_one_at_a_time(context: Context) -> str | None:
 
 
 def runs_in_threads(context: Context | None) -> bool:
-    """Whether all workers of a machine are best threads of one process: not for jobs of strategy leaf, which
+    """Whether all workers of a machine should be threads of one process: not for jobs of strategy leaf, which
     are so short that Python's lock would hold them up."""
     if context is None or STRATEGY_CLASSES[context.request.strategy].by_leaves:
         return False
@@ -60,7 +60,8 @@ class Worker:
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments; they depend on context and job alone, not on earlier jobs of this worker,
-        unless ``goes_on`` is set. A divided job changes the tree of its search instead."""
+        unless ``goes_on`` is set. A divided job with ``changes_tree`` changes the tree of its search
+        instead."""
         started, cpu_s = time.perf_counter(), time.thread_time()
         runner = self._runner_of(context)
         runner.work.tally[:] = 0
@@ -71,9 +72,10 @@ class Worker:
         return done
 
     def together(self, context: Context, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:
-        """One job in place of these, which follow each other, by so many threads; None if there is none.
+        """One job by ``threads`` threads in place of ``jobs``, which follow each other; None if there is
+        none.
 
-        ``sent``: whether its result is kept while others run.
+        ``sent``: whether its result is kept while other jobs run.
         """
         return self._runner_of(context).together(jobs, threads, sent)
 

@@ -85,7 +85,8 @@ class PositionGraph:
 
     @property
     def num_moves(self) -> int:
-        """The number of edges of the graph: moves of all positions together."""
+        """The number of edges of the graph; moves of a position that lead to the same position are one
+        edge."""
         return sum(len({move.to for move in place.moves}) for place in self.places)
 
     def level_sizes(self) -> list[int]:

@@ -163,7 +163,7 @@ class Lists(NamedTuple):
     """The candidates of a search for entries, by ship and by hit."""
 
     near: Ints
-    """int64[hits]: the hits that one placement can cover together with each."""
+    """int64[hits]: by hit, the mask of all hits that some placement covers together with it."""
     most: Ints
     """int64[ships]: the largest number of hits that each ship can cover."""
     free: Ints

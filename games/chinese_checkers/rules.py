@@ -115,7 +115,7 @@ BEHIND, PASSING = 1.0 / 64.0, 0.5
 TRIES = 100
 """Draws of a piece and a direction before all moves are listed."""
 STEPS_OF_E = 8.0
-"""By how many steps a player has to be behind for e times smaller a chance to win.
+"""How many steps behind make a player's chance to win e times smaller.
 
 Fitted to the winners of 20,000 greedy games from positions of games with a quarter of random moves: 7.5 for
 two players, 8.5 for three, 11.5 for six."""
@@ -168,7 +168,7 @@ def end_of(state: State, move: Int) -> int:
 
 @njit
 def may_hop_on(state: State, move: Int) -> bool:
-    """Whether a series of hops can go on like this."""
+    """Whether a series of hops can go on with this hop."""
     far = np.int64(FAR[move])
     free = state[BOARD + np.int64(NEAR[move])] >= 0 and state[BOARD + far] == EMPTY
     place = VISITED + np.int64(state[HOPS]) - 1

@@ -52,7 +52,7 @@ def chance(state: State, moves: Moves, stream: Stream) -> int:
 
 
 def score(state: State, player: Int) -> float:
-    """The score of one player or of two, of whom the second loses what the first wins."""
+    """The score in a game of one player, or of two, of whom the second loses what the first wins."""
     return returns(state) if player == 0 else -returns(state)
 
 

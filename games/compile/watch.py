@@ -80,7 +80,8 @@ def notes() -> list[str]:
 
 
 class Watch(event.Listener):  # type: ignore[misc]
-    """Listens to Numba, which holds a lock while it compiles; a thread speaks while it does."""
+    """Listens to Numba, which holds a lock while it compiles; a thread of its own gives the messages
+    meanwhile."""
 
     def __init__(self) -> None:
         self.prints = NOTES not in os.environ

@@ -41,7 +41,7 @@ _CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 ALE = "ALE/"
-"""With this the ids of the environments of the Arcade Learning Environment (ale-py) begin."""
+"""The ids of the environments of the Arcade Learning Environment (ale-py) begin with this."""
 ALE_SIMULATIONS_PER_S = 100.0
 """`Game.nominal_simulations_per_s`: a step of four frames takes a quarter of a millisecond."""
 _STICKINESS = "repeat_action_probability"
@@ -51,7 +51,7 @@ _CELL = 6, 5
 
 
 class Named(NamedTuple):
-    """What a spec says."""
+    """The parts of a spec."""
 
     path: str | None
     """The path of a file; None for an id of gymnasium."""
@@ -134,8 +134,9 @@ def _value(text: str) -> Any:
 def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | None]:
     """A function that makes the environment, and after how many steps gymnasium would truncate an episode.
 
-    ``source``: the text of the file. The environment has no wrapper of gymnasium's own, whose limit of steps
-    the game keeps itself, unless others stand around these. Raises InvalidInput (field ``game``).
+    ``source``: the text of the file. Wrappers of gymnasium's own are left out, unless the environment is
+    registered with others around them; the game keeps the limit of steps itself. Raises InvalidInput (field
+    ``game``).
     """
     gymnasium = library_or_refuse(GYM, "game", named.environment)
     if named.path is None:
@@ -203,13 +204,13 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
 
 
 def close(env: Any) -> None:
-    """Close an environment; whatever that raises is of no use any more."""
+    """Close an environment; exceptions that it raises are ignored."""
     with suppress(Exception):
         foreign(env.close)
 
 
 def owners_of(env: Any) -> list[Any]:
-    """The environment's wrappers, outermost first, and what they stand around."""
+    """The environment's wrappers, outermost first, and last the environment inside them."""
     owners = [env]
     while owners[-1] is not env.unwrapped:
         owners.append(owners[-1].env)
@@ -243,8 +244,8 @@ class Actions:
         return observation.get("action_mask") if found is None and isinstance(observation, dict) else found
 
     def legal(self, env: Any, mask: Any) -> Sequence[int]:
-        """The legal ones after a step that came with this mask of `mask_in`, and did not end the episode;
-        without a mask all. Raises InvalidInput for a mask that is none, or that forbids all."""
+        """The legal actions after a step that came with this mask of `mask_in`, and did not end the episode;
+        without a mask all. Raises InvalidInput for a value that is no mask, or a mask that forbids all."""
         if self.method is not None:
             mask = env.get_wrapper_attr(self.method)()
         if mask is None or not self.masked:
@@ -294,7 +295,7 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
 
 
 def comparable(value: Any) -> Any:
-    """The value in a form that == compares and dicts take for a key."""
+    """The value in a hashable form that == compares."""
     if isinstance(value, dict):
         return tuple((key, comparable(each)) for key, each in value.items())
     if isinstance(value, list | tuple):
@@ -311,7 +312,7 @@ def text_of(env: Any) -> str:
 
 
 def draws_states(env: Any) -> bool:
-    """Whether an environment with numbered states draws them as text; leaves it anywhere."""
+    """Whether an environment with numbered states draws them as text; it may be in any state afterwards."""
     try:
         return env.render_mode == ANSI and bool(foreign(text_of_state, env, int(env.reset(seed=0)[0])))
     except Exception:
@@ -320,8 +321,8 @@ def draws_states(env: Any) -> bool:
 
 
 def text_of_state(env: Any, state: int) -> str:
-    """What an environment with numbered states, such as those of toy_text, draws in one, without the action
-    that was taken last; it stays there."""
+    """What an environment with numbered states, such as those of toy_text, draws in this one, without the
+    action that was taken last; the environment stays in the state."""
     env.unwrapped.s = state
     if hasattr(env.unwrapped, "lastaction"):
         env.unwrapped.lastaction = None

@@ -124,12 +124,12 @@ class Stage:
         self.drawn = self.states.env.render_mode == ANSI
         """Whether the environment draws itself as text."""
         self.lock = Use(self.states.outside)
-        """Several searches may run in one process."""
+        """Held while the environment is used: several searches may run in one process."""
         self.holder: GymPosition | None = None
         """The position that the environment is in; None if in none."""
 
     def free(self) -> None:
-        """Keep the position that the environment is in, and take it from there."""
+        """Save the position that the environment is in, so that another can have the environment."""
         if self.holder is not None and self.holder.saved is None:
             self.holder.saved = self.states.save()
         self.holder = None
@@ -156,7 +156,7 @@ class GymPosition:
         """The start of an episode."""
         self._stage = stage
         self.saved: Any = None
-        """What the environment needs to go on from here; None while it is here and has gone on since."""
+        """What the environment needs to go on from here; None while it is in this position and not saved."""
         self.total, self.steps = 0.0, 0
         self.terminated = False
         """Whether the episode ended by itself."""
@@ -214,7 +214,7 @@ class GymPosition:
         return int.from_bytes(blake2b(bytes_of(observation), digest_size=4).digest()) % MAX_MOVE_CODE
 
     def current_player(self) -> int:
-        """The only one."""
+        """0, the only player."""
         return 0
 
     def legal_moves(self) -> Sequence[int]:

@@ -75,7 +75,7 @@ def set_state(generator: Any, state: Any) -> None:
 
 
 def seed_in_place(generator: Any, seed: int, number: int) -> None:
-    """Seed it in place, because others may hold it too; ``number`` tells apart the generators."""
+    """Seed a generator in place, because others may hold it too; ``number`` tells generators apart."""
     drawn = blake2b(b"%d %d" % (seed, number), digest_size=32).digest()
     high, low = int.from_bytes(drawn[:16], "little"), int.from_bytes(drawn[16:], "little")
     bits = getattr(generator, "bit_generator", generator)
@@ -125,8 +125,8 @@ def generators_in(env: Any) -> list[Any]:
 
 
 def generators_of_process() -> list[Any]:
-    """All of this process that garbage collection knows, as it does those of `random` and NumPy, and whose
-    state can be set."""
+    """All generators of this process that garbage collection knows, those of `random` and NumPy among them,
+    and whose state can be set."""
     found = [
         each
         for each in gc.get_objects()
@@ -167,16 +167,16 @@ class Use:
 
 @dataclass
 class Turn:
-    """Other draws within a reset or a step. Calls of generators, and that one is made or seeded, are numbered
-    from 1."""
+    """A reset or a step in which a generator draws other numbers. Calls of generators, and the making or
+    seeding of one, are numbered from 1."""
 
     call: int = 0
     """The number of the call that draws other numbers; 0 for none."""
     seed: int = 0
-    """Of the other numbers."""
+    """The seed of the other numbers."""
     stays: bool = False
-    """Whether what the generator draws after that call is other instead of the call, in compiled code too;
-    else all later calls draw the same."""
+    """True: the call draws the same, and its generator draws other numbers after it, in compiled code too.
+    False: the call draws other numbers, and all later calls the same."""
     begins: Sequence[Any] = ()
     """The states that generators have as soon as they are made or seeded, whatever their seeds."""
     calls: list[str] = field(default_factory=list)
@@ -203,7 +203,7 @@ class Turn:
         self.begun.append(state_of(generator))
 
     def called(self, generator: Any, name: str, method: Callable[..., Any], args: Any, more: Any) -> Any:
-        """What a method of a generator gives."""
+        """What a method of a generator gives in this turn."""
         if name == "seed":
             method(*args, **more)
             return self.begin(generator)
@@ -234,7 +234,8 @@ class Turn:
         return drawn
 
     def mix(self, name: str, new: Any, old: Any) -> None:
-        """Leave a random part of what a method drew as it was, where all of it is a possible draw then."""
+        """Put a random part of the ``old`` draw of a method back into the ``new`` one, in place, if the
+        mixture is a possible draw."""
         shuffled = name in ("shuffle", "permutation")
         if isinstance(new, np.ndarray):
             if new.ndim > 1 and (shuffled or name in ("sample", "choices")):
@@ -351,7 +352,7 @@ def kinds_of(env: Any) -> list[type]:
 
 @cache
 def modules_of(*kinds: Any) -> list[types.ModuleType]:
-    """The modules of classes, and those loaded from the same folders, but for those of libraries."""
+    """The modules of classes, and those loaded from the same folders, except those of libraries."""
     loaded = {name: each for name, each in sys.modules.items() if name.partition(".")[0] not in OTHERS}
     own = {kind.__module__: loaded[kind.__module__] for kind in kinds if kind.__module__ in loaded}
     folders = {path_of(each).parent for each in own.values() if INSTALLED.isdisjoint(path_of(each).parts)}

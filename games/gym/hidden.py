@@ -33,13 +33,13 @@ from games.gym.states import States
 from games.user_games import reason_of
 
 STARTS, ALIKE = 64, 2
-"""Episodes whose starts are compared, and how many with an equal one stand beside each line."""
+"""Episodes whose starts are compared, and how many with an equal start are compared with each line."""
 LINES, LENGTH, LONG, LONGER = 16, 100, 4, 5
 """Lines of random moves, and the most moves of each; every ``LONG`` th is ``LONGER`` times as long."""
 SLOW = 8
 """Where an emulator is stepped, there are so many times fewer starts, moves of a line and of a future."""
 QUIET = 3
-"""Lines where neither resets nor steps draw anything."""
+"""So many lines are enough where neither resets nor steps draw anything."""
 POINTS, TRIES = 8, 16
 """Points of a line at which draws are changed, its reset first, and how often each; but see `ENOUGH`."""
 PLACES = LINES * POINTS
@@ -47,14 +47,14 @@ PLACES = LINES * POINTS
 ENOUGH = 4, 2
 """How many changes with the same history are enough at a reset and at a step."""
 STEPS = 2_000
-"""After so many steps a line ends with its changes; one that is longer has more."""
+"""Steps after which the changes of a line that are left are not tried; a longer line has more."""
 AHEAD, SAMPLES = 8, (32, 256)
 """Steps of a future, and how many futures of each position are compared: first few, then more."""
 CERTAIN = 20.0
 """With n futures each, the distribution functions of a number may differ by (CERTAIN / n)^1/2: more comes by
 chance once in 10^8 comparisons (Massart 1990). More futures are compared where few differ by half as much."""
 NUMBERS, MOST_NUMBERS = 16, 24
-"""Numbers of an observation that are compared one by one, and that are drawn."""
+"""Numbers of an observation that are compared one by one, and that the board shows."""
 FAILED = "failed"
 """Stands for the observation of a step that raises an exception."""
 
@@ -67,7 +67,8 @@ class Step(NamedTuple):
     """What came of a reset or a step."""
 
     seen: Any
-    """Observation, legal actions, and but for a reset the reward and which end, comparable by ==."""
+    """Observation, legal actions, and except for a reset the reward and both flags of an end, comparable by
+    ==."""
     ended: bool
     drew: bool
 
@@ -77,11 +78,11 @@ class LinePlayer:
 
     def __init__(self, actions: Actions, spec: str) -> None:
         self.actions, self.spec, self.played = actions, spec, 0
-        """``played``: how many steps were."""
+        """``played``: how many steps were played."""
         self.mask: Any = None
 
     def reset(self, states: States, number: int, generators: int | None = None) -> Step:
-        """Begin an episode, with the generators of another that no reset seeds, if it is given."""
+        """Begin an episode; ``generators``: see `States.reset`."""
         observation, info = states.reset(number, generators)
         self.mask = self.actions.mask_in(observation, info)
         return Step((comparable(observation), *self._legal(states)), False, False)
@@ -107,7 +108,7 @@ class LinePlayer:
         return played
 
     def departs(self, states: States, moves: list[int], expected: list[Step]) -> bool:
-        """Whether these moves come out otherwise; none is played after the first that does."""
+        """Whether a move has another outcome than ``expected``; none is played after the first that has."""
         return any(
             self.step(states, move).seen != step.seen for move, step in zip(moves, expected, strict=True)
         )
@@ -152,7 +153,8 @@ class OtherEpisode:
 
 @dataclass(frozen=True)
 class OtherKey:
-    """A reset with another seed, whose generators begin as they did: what it makes of the seed itself."""
+    """A reset with another seed whose generators begin in the states of the line's reset: it differs only by
+    what the reset makes of the seed itself."""
 
     number: int
     point = 0
@@ -188,7 +190,7 @@ class OtherCall:
 
 
 Change = OtherEpisode | OtherKey | OtherSeed | OtherCall
-"""What is otherwise at a point of a line: 0 is its reset, n its n th step. ``replay`` plays that point."""
+"""What is changed at a point of a line: 0 is its reset, n its n-th step. ``replay`` plays that point."""
 
 
 class Hidden(LinePlayer):
@@ -212,7 +214,7 @@ class Hidden(LinePlayer):
         """Why a point could not be examined."""
 
     def search(self) -> None:
-        """Look for it until it is found, or until all lines are examined."""
+        """Look for what is hidden until it is found, or until all lines are examined; sets ``hides``."""
         starts: dict[Any, list[int]] = {}
         for number in range(STARTS // self._slow):
             starts.setdefault(self.reset(self.states, number).seen, []).append(number)
@@ -419,7 +421,7 @@ def _numbers(observation: Any) -> list[float]:
 
 
 def leaves(observation: Any) -> Iterator[float]:
-    """The numbers of an observation, of each array the first ones."""
+    """The numbers of an observation, of each array the first MOST_NUMBERS."""
     if isinstance(observation, dict):
         observation = [*observation.values()]
     if isinstance(observation, list | tuple):

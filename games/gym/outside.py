@@ -15,8 +15,8 @@ from games.gym.generators import GENERATORS, OTHERS, kinds_of, modules_of, path_
 
 
 def contents(env: Any) -> dict[str, list[bytes]]:
-    """By its name in a message: what lies in each name of those modules and classes, but for the states of
-    generators. A file may have been loaded twice."""
+    """By the text for messages (such as ``deck of my_env.py``): the pickled content of each name of the
+    modules and classes, without the states of generators; a list, since a file may have been loaded twice."""
     places: list[tuple[str, Any]] = [(path_of(module).name, module) for module in modules_of(*kinds_of(env))]
     places += [
         (f"class {kind.__name__}", kind)

@@ -57,8 +57,8 @@ class States:
         `random` and NumPy share with the whole process, or one of a module, a class or a closure."""
 
     def reset(self, episode: int, generators: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode, with the ``generators`` of another if it is given; returns the observation and
-        the info."""
+        """Begin an episode; returns the observation and the info. Generators that the environment does not
+        seed itself are seeded as in the episode ``generators``, if that is given, else as in this one."""
         # Generators that the environment does not seed itself. Simulations have seeds from 0.
         for number, generator in enumerate(self._inside):
             seed_in_place(generator, -1 - (episode if generators is None else generators), number)
@@ -118,8 +118,8 @@ class States:
         self._inside = generators_in(self.env)
 
     def look_outside(self, play: Callable[[], Any]) -> bool:
-        """Note as ``outside`` the generators of this process that ``play``, a reset and steps, moves and that
-        do not lie in the environment; returns whether none is made anew, which could not be kept."""
+        """Note as ``outside`` the generators of this process that ``play`` (a reset and steps) draws from and
+        that do not lie in the environment; returns False if it makes one outside, which could not be kept."""
         before = [(each, pickle.dumps(state_of(each))) for each in generators_of_process()]
         inside = [*self._inside]
         play()
@@ -137,7 +137,7 @@ class CopyStates(States):
 
     kind = "copy"
     wrappers_only = False
-    """Whether what the wrappers stand around keeps its state itself."""
+    """Whether only wrappers are copied, because the environment inside them keeps its state itself."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
@@ -272,4 +272,4 @@ class ReplayStates(States):
 
 
 WAYS: tuple[type[States], ...] = (CloneStates, CopyStates, DeepcopyStates, ReplayStates)
-"""In the order in which they are tried."""
+"""The ways of keeping positions, in the order in which they are tried."""

@@ -36,7 +36,8 @@ AT, STEPS, LIMIT, ACTION, SCORE, ENDED, ACTIONS, WIDTH, HEADER = range(9)
 outcome is due (-1: none), the sum of rewards, whether the episode has ended by itself, the number of actions,
 and of outcomes that a row has room for."""
 NEXT, REWARD, PROBABILITY, END, FIELDS = range(5)
-"""Places in an outcome. Outcomes that a row has not have the probability 0; masked actions have none."""
+"""Places in an outcome. Unused outcomes of a row have the probability 0; all those of masked actions are
+unused."""
 CHECKED_STEPS, CHECKED_STARTS = 1000, 200
 """Steps, at least, and starts in which the environment is compared with its table."""
 MOST_ENTRIES = 100_000

@@ -22,15 +22,15 @@ OUTSIDE = (
     "an environment whose generators are its attributes, or seeded in place: its reset makes one that lies "
     "elsewhere, so that a search would know what it draws"
 )
-"""What is accepted where `States.look_outside` finds none that can be kept."""
+"""What is accepted where `States.look_outside` finds a generator that cannot be kept."""
 EPISODES, STEPS = 4, 24
 """How many episodes are recorded, and how many steps of each."""
 CHECKED = 2
-"""How many of them each way of keeping positions has to repeat, from two positions of each."""
+"""How many of these episodes each way of keeping positions has to repeat, from two positions of each."""
 INTERLEAVED = 10
 """For how many steps two continuations take turns."""
 SHORT = 8
-"""Episodes of 0, 1, 2 and so on steps, after which it is looked at what they changed elsewhere."""
+"""How many episodes, of 0, 1, 2 and so on steps, are checked for changes outside the environment."""
 CHANCES, CHANCE_STEPS = 16, 100
 """Episodes, and steps of each, in which chance is looked for where a table says that there is none."""
 
@@ -42,11 +42,11 @@ class Found(NamedTuple):
     chance: bool
     """Whether moves draw random numbers that matter."""
     clairvoyant: bool
-    """Whether simulations know what nobody can know who plays."""
+    """Whether simulations know what no player can know."""
     guarded: bool
-    """Whether that moves draw nothing is only what was seen so far."""
+    """Whether moves were only seen to draw nothing so far, so that one that draws later must be an error."""
     examined: tuple[int, int] | None
-    """At how many places it was examined what is hidden, and of how many; None if it was not looked for."""
+    """(places examined for what is hidden, places in all); None if it was not looked for."""
 
 
 class Trial(LinePlayer):
@@ -60,7 +60,8 @@ class Trial(LinePlayer):
         self._reference.unseen = unseen
 
     def examine(self, state: str, chance: str, clairvoyant: bool, lines: int) -> Found:
-        """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
+        """Find the first right way of keeping positions, or test the way ``state``; decide on ``chance`` if
+        that is ``auto``.
 
         ``lines``: in how many of LINES to look for what is hidden, 0 for none. Raises InvalidInput (field
         ``game``) for an environment that cannot be planned on.

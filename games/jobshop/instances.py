@@ -21,7 +21,7 @@ Instance = tuple[tuple[tuple[int, int], ...], ...]
 """By job, its operations in order: machine (from 0) and duration."""
 
 MAX_SIDE = 100
-"""Jobs, and machines."""
+"""The most jobs, and the most machines."""
 MAX_DURATION = 100_000
 FORM = (
     f"machine-duration for each operation, divided by '.', and jobs divided by '_': each job once on each of "

@@ -162,7 +162,7 @@ def _cell_of(state: State, move: int) -> tuple[Int, np.uint64]:
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Write the first cell of each group of two or more, column by column from the left."""
+    """Write the first cell of each group of two or more, column by column from the left; returns how many."""
     left, _ = _groups(state)
     number = 0
     while (left[0] | left[1] | left[2] | left[3]) != ZERO:

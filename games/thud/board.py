@@ -110,7 +110,8 @@ def is_shut_in(state: State, cell: int) -> bool:
 
 @njit
 def take(state: State, cell: int) -> None:
-    """Remove the piece on the cell; the last piece in the list of its kind takes its index."""
+    """Remove the piece on the cell; the last piece of its kind takes its index. ``state`` is modified in
+    place."""
     piece = state[BOARD + cell]
     if piece < FIRST_TROLL:
         state[DWARFS] -= 1
@@ -129,7 +130,7 @@ def take(state: State, cell: int) -> None:
 
 @njit
 def shift(state: State, source: int, target: int) -> None:
-    """Move the piece on ``source`` to the empty ``target``."""
+    """Move the piece on ``source`` to the empty ``target``; ``state`` is modified in place."""
     piece = state[BOARD + (source & 255)]
     state[BOARD + (source & 255)] = EMPTY
     state[BOARD + (target & 255)] = piece

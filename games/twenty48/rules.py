@@ -47,8 +47,8 @@ _NOT_TOP = np.uint64(0x0000111111111111)
 _FOURS = np.uint64(FOURS)
 
 ALIVE, EMPTY, MERGING, DISORDER, WEIGHT = 25_000.0, 34.0, 88.0, 6.0, 1.4
-"""Points for a row or a column: to begin with, for each empty cell, for each tile that can merge, and off for
-each step against the order and for each tile, by a power of the exponents."""
+"""Points of a row or a column: ALIVE to begin with, EMPTY for each empty cell, MERGING for each tile that can
+merge, less DISORDER for each step against the order and WEIGHT for each tile, times powers of exponents."""
 ORDER_POWER, WEIGHT_POWER = 4.0, 3.5
 LARGEST = 15
 """The largest exponent, whose tile ends the game."""
@@ -138,7 +138,8 @@ def open_directions(board: np.uint64) -> np.uint64:
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Write the directions that change the board, or the tiles that can come, in ascending order."""
+    """Write the directions that change the board, or the tiles that can come, in ascending order; returns how
+    many."""
     number = 0
     if state[PHASE] == np.uint64(TILE):
         free = ~_taken(state[BOARD]) & _CELLS

@@ -111,8 +111,9 @@ class Desk:
     def settle(self, results: Iterable[JobResult], may_go_on: Callable[[], bool]) -> bool:
         """Give results to the coordinator, and take the jobs that follow from them, while ``may_go_on``.
 
-        Where all leaves are finished games, jobs without end are complete at once. Returns whether nothing is
-        left for the next call. Raises CorruptState if a restored answer is of other moves.
+        A job whose leaves are all finished games needs no answer, so that jobs may follow each other without
+        end: ``may_go_on`` limits them. Returns whether nothing is left for the next call. Raises CorruptState
+        if a restored answer has another number of priors than its leaf has legal moves.
         """
         self._results += results
         while (self._jobs or (self._results and not self._coordinator.finished)) and may_go_on():
@@ -147,7 +148,8 @@ class Desk:
         return None if added.missing else _result(added)
 
     def ask(self, most: int, now_s: float, deadline_s: float) -> list[Leaf]:
-        """Hand out up to that many leaves, in the order of their numbers, for ``deadline_s`` seconds."""
+        """Hand out up to ``most`` leaves, in the order of their numbers; a leaf without an answer can be
+        handed out again ``deadline_s`` seconds after ``now_s``."""
         for number in [number for number, due_s in self._out.items() if due_s <= now_s]:
             self._take_back(number)
             self.asked_again += 1
@@ -192,13 +194,13 @@ class Desk:
         return [_result(job) for job in position.jobs if not job.missing]
 
     def give_back(self, leaf_id: object) -> None:
-        """Let a leaf that is out, if it is one, be handed out again at once: its answer was refused."""
+        """Let the leaf with this id, if it is out, be handed out again at once: its answer was refused."""
         number = number_of(leaf_id)
         if number in self._out and self._unanswered[number].leaf.id == leaf_id:
             self._take_back(number)
 
     def next_due_s(self) -> float | None:
-        """When the next leaf goes back; None if none is out."""
+        """When the earliest deadline of the leaves that are out ends; None if none is out."""
         return min(self._out.values(), default=None)
 
     def state(self) -> Arrays:
@@ -214,7 +216,7 @@ class Desk:
         return own | {"asked_again": np.array([self.asked_again])} | pack_answers(answers)
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from a `state`; after that of the coordinator, before `begin`. Raises CorruptState."""
+        """Continue from a `state`; after `Coordinator.restore`, before `begin`. Raises CorruptState."""
         leaves = self._coordinator.counters.simulations + self._strategy.unobserved
         told = take(arrays, "told", np.uint64, None)
         require(len(told) <= leaves, "answers are to leaves that are not there")

@@ -89,7 +89,7 @@ def number_of(leaf_id: object) -> int:
 
 
 def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: float) -> Answer:
-    """The checked answer; priors are the policy to the power 1 / ``temperature``.
+    """The checked answer; priors are the policy to the power 1 / ``temperature``, scaled to add up to 1.
 
     Raises InvalidInput (``value``, ``policy``).
     """
@@ -103,7 +103,7 @@ def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: floa
 def fingerprint_of(leaf_id: str, value: float, policy: Policy | None) -> int:
     """A hash of an answer as it was given, 64 bits and never 0; 0 for what is no answer.
 
-    It needs no leaf but its id. A policy by texts has another hash than the same policy as an array.
+    The id stands for the leaf. A policy by texts has another hash than the same policy as an array.
     """
     if policy is not None and not isinstance(policy, Mapping | Sequence | np.ndarray):
         return 0
@@ -157,7 +157,8 @@ def _number(value: object) -> float | None:
 
 
 def pack_answers(answers: Mapping[int, Answer]) -> Arrays:
-    """``ids`` [K], ``values`` [K], ``sizes`` [K], and ``priors``, joined."""
+    """K answers, by number of the leaf, as arrays: ``ids`` [K], these numbers; ``values`` [K]; ``sizes`` [K],
+    the number of priors of each; ``priors`` [sum of sizes]."""
     priors = [answer.priors for answer in answers.values()]
     return {
         "ids": np.array([*answers], dtype=np.int64),
@@ -168,7 +169,8 @@ def pack_answers(answers: Mapping[int, Answer]) -> Arrays:
 
 
 def unpack_answers(arrays: Arrays) -> dict[int, Answer]:
-    """The answers that were packed, by number; raises CorruptState for numbers that no answer has."""
+    """The answers that were packed, by number of the leaf; raises CorruptState for values or priors out of
+    range."""
     numbers = take(arrays, "ids", np.int64, None)
     values = take(arrays, "values", np.float64, len(numbers))
     sizes = take(arrays, "sizes", np.int32, len(numbers))

@@ -20,7 +20,7 @@ from search.result import SearchResult
 DEADLINE_S = 600.0
 """Default of the seconds after which a leaf without an answer is handed out again."""
 SETTLED = 10_000
-"""Simulations of finished games that one call makes at most; a second or less."""
+"""The most simulations, all of finished games, that one call makes without new answers: a second or less."""
 
 
 class AskTellSearch:
@@ -96,8 +96,8 @@ class AskTellSearch:
     def ask(self, n: int = 1, wait_s: float = 0.0) -> list[Leaf]:
         """Up to ``n`` leaves that nobody has been asked for, in the order of their numbers.
 
-        Returns an empty list if the search is over, or if all leaves are out: there are others when some of
-        them, the earliest above all, have their answers. ``wait_s``: how many seconds to wait for one.
+        Returns an empty list if the search is over, or if all leaves are out: others follow when some of
+        these, above all the earliest, are answered. ``wait_s``: how many seconds to wait for a leaf.
         A leaf that got no answer within the deadline is returned again, with the same id.
 
         Raises InvalidInput (``n``, ``wait_s``).

@@ -7,9 +7,9 @@ the discount times what followed. Backing up goes from the leaf to the root,
     G = r + discount * G,    total_value[node] += G,
 
 and the root gets what the first move got. With one player or two, G is the first player's. With three or more
-each player maximises an own score (max^n, Luckhardt and Irani 1986): the total value of a node is that of the
-player who moves at its parent, who alone compares it, and there is no discount. So merging stays a sum, and
-trees keep their form. Where chance moves, nothing is compared, and nothing discounted.
+each player maximises a score of its own (max^n, Luckhardt and Irani 1986): the total value of a node is that
+of the player who moves at its parent, who alone compares it, and there is no discount. So merging stays a
+sum, and trees keep their form. Where chance moves, nothing is compared, and nothing discounted.
 
 Rewards are differences of scores (`Rules.returns`, `Rules.score`), which a descent notes on its way.
 
@@ -61,7 +61,7 @@ def note_score(state: State, work: Workspace, depth: np.uint64, player: Int) -> 
 
 
 def score_at_end(state: State, player: Int) -> float:
-    """Generic: a player's score where a simulation ends; none, without rewards, where its playout was cut."""
+    """Generic: a player's score where a simulation ends; without rewards 0 where its playout was cut."""
     return score(state, player) if REWARDS or is_terminal(state) else 0.0
 
 
@@ -138,7 +138,8 @@ def back_up(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value
 
 @inner_njit
 def keep_line(work: Workspace, depth: Int, value: float) -> None:
-    """Note that the best line of the job, whose first moves are there, goes on with that of the playout."""
+    """Complete the best line of the job, worth ``value``: its first ``depth`` moves are in work.best_line,
+    and the moves of the playout follow them. The workspace is modified in place."""
     plies = np.int64(work.best[LENGTH])
     work.best[VALUE] = value
     for k in range(plies):

@@ -75,7 +75,7 @@ def positions_of(
 def evaluate_job(
     engine: Engine, evaluator: Evaluator, temperature: float, root_state: State, job: LeafJob
 ) -> JobResult:
-    """A job's result, of which the duration is not set.
+    """A job's result, without its duration.
 
     Finished games count their return. Equal states are evaluated once. Raises InvalidInput (field
     ``evaluator``) if an answer has a wrong shape or values out of range.
@@ -92,8 +92,8 @@ async def await_job(
 ) -> JobResult:
     """What `evaluate_job` returns, of an evaluator with ``async def evaluate``.
 
-    ``reached``: the job's positions; U of ``places`` are held while they are awaited. Raises InvalidInput as
-    `evaluate_job` does.
+    ``reached``: the job's positions, U of them different; U of ``places`` are held while the answer is
+    awaited. Raises InvalidInput as `evaluate_job` does.
     """
     if not len(reached.first):
         return outcome_of(reached, job, np.zeros(0), [])
@@ -145,7 +145,8 @@ def outcome_of(
 
 
 def answer_of(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
-    """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
+    """Values [B] and policies [B, M] of the states, as float64. Raises InvalidInput (field ``evaluator``),
+    but does not check the numbers of policies: `priors_of` does."""
     with _errors_refused(evaluator):
         answer: Any = evaluator.evaluate(states)
         if inspect.isawaitable(answer):
@@ -215,7 +216,8 @@ def priors_of(
 
 
 def of_probabilities(probabilities: _Numbers, temperature: float) -> npt.NDArray[np.float32]:
-    """Priors [K] of probabilities [K], which are at least 0 and not all 0 but need not add up to 1."""
+    """Priors [K], which add up to 1: ``probabilities`` [K] to the power 1 / ``temperature``, scaled. The
+    probabilities are at least 0 and not all 0, but need not add up to 1."""
     with np.errstate(divide="ignore"):
         return _of_logits(np.log(probabilities), temperature)
 

@@ -107,7 +107,7 @@ def is_tried(tree: Tree, node: Int, move: Int) -> bool:
 def best_untried(tree: Tree, node: Int, state: State, moves: Moves, num_moves: Int, stream: Stream) -> int:
     """Generic: of the first ``num_moves`` moves that have no child (there is one) one of highest priority.
 
-    Of equal ones each is as likely. ``stream`` is modified in place.
+    Ties are broken uniformly at random. ``stream`` is modified in place.
     """
     best = -math.inf
     found = 0

@@ -24,8 +24,8 @@ from games.rng import Stream
 from games.rules import Moves, Rules
 
 HERE, ASKED, ENTRIES, LISTED = 0, 1, 2, 3
-"""Places in `Known.counts`: the entry of the position that a descent has reached, or UNKNOWN; 1 once its
-rules were asked for without an entry; the number of entries, and of their legal moves."""
+"""Places in `Known.counts`: the entry of the position that a descent has reached, or UNKNOWN; 1 once a
+position without an entry was asked for; the number of entries, and of their legal moves."""
 UNKNOWN = -1
 FIRST_ENTRIES = 1_024
 MOST_BYTES = 128 * 2**20
@@ -66,8 +66,8 @@ def new_known(entries: int = FIRST_ENTRIES, legal: int = 8 * FIRST_ENTRIES) -> K
 
 
 def with_room(known: Known, entries: int, legal: int) -> Known:
-    """The known positions with room for so many more, and as many legal moves; none of them where they would
-    take more than MOST_BYTES."""
+    """The known positions with room for ``entries`` more, and ``legal`` more legal moves; without any
+    position where they would take more than MOST_BYTES."""
     count, listed = int(known.counts[ENTRIES]), int(known.counts[LISTED])
     fits = count + entries <= len(known.movers) and listed + legal <= len(known.legal)
     if fits:

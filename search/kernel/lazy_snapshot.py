@@ -50,7 +50,7 @@ class Base(NamedTuple):
 def base_of(statistics: Statistics, first_children: npt.NDArray[np.int32] | None = None) -> Base:
     """The snapshot for kernels; read-only arrays are copied, since they are of another compiled type.
 
-    ``first_children``: those of its rows, if they do not follow each other.
+    ``first_children`` ([R]): the row of each row's first child, if the rows are not breadth first.
     """
     columns = Statistics._make(np.require(column, requirements=("C", "W")) for column in statistics)
     return Base(

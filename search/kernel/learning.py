@@ -1,8 +1,8 @@
 """Playouts that learn: in problems of one player, which move is best in each position as far as is known.
 
 In a playout the player takes a move that was never tried, if there is one, else the best by what simulations
-have found so far, of equal ones the less tried, and now and then a random one. So far rewards, which random
-moves hardly ever reach, lead the way once they have been found.
+have found so far, of equal ones the less tried, and now and then a random one. In this way distant rewards,
+which random moves hardly ever reach, lead the way once they have been found.
 
 The tree uses the table too: the backup adds the current estimate of a move's value, not the rewards of this
 simulation. A simulation that explores does not lessen the value of the moves before it (as in MaxUCT, Keller
@@ -46,22 +46,22 @@ from search.tree.arena import ROOT, Tree, num_children
 from search.tree.merge import Statistics
 
 CELLS = 1 << 16
-"""The most positions are three quarters of these."""
+"""Cells of the table: at most three quarters of them hold a position."""
 MOST_POSITIONS = CELLS // 4 * 3
 MOST_MOVES = 1 << 18
 MOST_OUTCOMES = 1 << 19
 PROBES = 32
 """Cells in which a position may lie, one after the other."""
 END, UNKNOWN = -1, -2
-"""In place of a position: nothing follows; it has no cell."""
+"""In place of a cell: END, nothing follows; UNKNOWN, the position has no cell."""
 NONE = -1
 POSITIONS, MOVES, OUTCOMES, LESSONS = range(4)
 """Places in `Experience.counts`."""
 LESSONS_OF_A_ROUND = 4
-"""All positions are settled after so many lessons for each of them."""
+"""All positions are settled when there were so many lessons (calls of `learn`) for each of them."""
 MOST_ROUNDS, SETTLED = 200, 1e-5
-"""At the end of a job all positions are settled so often, or until none changes by more than this share of
-the greatest worth."""
+"""At the end of a job all positions are settled MOST_ROUNDS times, or until none changes by more than SETTLED
+times the greatest worth."""
 RANDOM_SHARE, TRIES = 0.2, 2000.0
 """A move is random with probability RANDOM_SHARE * TRIES / (TRIES + n) if the best one was tried n times."""
 
@@ -140,8 +140,8 @@ def entry_of_move(met: Experience, cell: Int, move: Int) -> int:
 
 
 def settle(met: Experience, cell: Int) -> float:
-    """Generic: work out again what the moves of a position, and it, are worth, modified in place; returns by
-    how much the position's worth has changed."""
+    """Generic: work out again the worth of a position and of its moves, modified in place; returns by how
+    much the position's worth has changed."""
     first = np.int64(met.first[cell])
     size = np.int64(met.size[cell])
     factor = 1.0 if size == 0 else DISCOUNT
@@ -168,8 +168,8 @@ def settle(met: Experience, cell: Int) -> float:
 
 
 def settle_all(met: Experience, most_rounds: Int) -> None:
-    """Generic: settle all positions, the latest first, until they hardly change any more, so often at most;
-    modified in place."""
+    """Generic: settle all positions, the latest first, until they hardly change any more, at most
+    ``most_rounds`` times; modified in place."""
     for _ in range(most_rounds):
         change = most = 0.0
         for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
@@ -180,9 +180,10 @@ def settle_all(met: Experience, most_rounds: Int) -> None:
 
 
 def learn(met: Experience, cell: Int, entry: Int, gain: float, future: float, after: Int) -> None:
-    """Generic: a move of a position brought ``gain`` and led to the cell ``after``, or END; in place.
+    """Generic: note that the move ``entry`` of the position in ``cell`` brought the reward ``gain`` and led
+    to the cell ``after``, or END; modified in place.
 
-    Where that is UNKNOWN, the ``future`` that came stands for it.
+    Where ``after`` is UNKNOWN, ``future``, the rewards that came, stands for the worth of what follows.
     """
     if after == UNKNOWN:
         gain, after = gain + future, END
@@ -300,7 +301,8 @@ def back_up_learnt(tree: Tree, work: Workspace, depth: Int, value: float) -> tup
 
 
 def look_back(tree: Tree, before: Statistics, first_children: npt.NDArray[np.int32], work: Workspace) -> None:
-    """Generic: settle all values, and let the visits of the root's children since ``before`` count as these.
+    """Generic: settle all values; visits of the root's children since ``before`` then count with these
+    values.
 
     ``before``: the statistics from which the job went on, whose rows have their children at
     ``first_children``. Tree and workspace are modified in place.

@@ -142,8 +142,8 @@ def select_leaves(
     """Generic: fill the batch from leaf ``begin`` on, one descent for each; returns the number of leaves.
 
     The visits of a leaf count as in flight on its whole path. ``leaves.visits`` is read, the other fields are
-    written; tree and stream are modified in place. Where positions are KNOWN ones and one is missing, the
-    index of the leaf is returned whose path leads to it: the batch is to be filled from there on.
+    written; tree and stream are modified in place. Where positions are KNOWN ones and one is missing, returns
+    the index of the leaf whose path leads to it: the batch is to be filled from that leaf on.
     """
     for b in range(begin, len(leaves.depths)):
         leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]

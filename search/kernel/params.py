@@ -33,11 +33,11 @@ CUTS = False
 """Whether `Rules.cut_rollout` stands for random playouts of a limited length."""
 PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = False
 """`search.features.Features` of these names, DECIDES: decisive, THINKS: thinking; HIDDEN is one of
-games/compile/rule_stubs.py. None may be called as anything that a kernel's module has."""
+games/compile/rule_stubs.py. None of these names may stand for anything else in a kernel's module."""
 KNOWN = False
 """Whether positions are those of search/kernel/known.py."""
 COMPILED = False
-"""Whether the rules are, and so the kernels."""
+"""Whether the rules are compiled, and so the kernels."""
 
 LEAF = -1
 """The answer of a selection where a simulation goes no further."""
@@ -86,8 +86,8 @@ class SearchParams(NamedTuple):
 
 
 def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
-    """The request with its C and the scale of it: those that it names, else those of its game and kind of
-    search."""
+    """The request with the exploration constant C and its scale filled in: those that it names, else those of
+    its game and kind of search."""
     if request.exploration_scale is None and not game.is_two_player:
         # Returns of any range.
         request = replace(request, exploration_scale="spread")
@@ -104,7 +104,7 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
 
 
 def params_of(context: Context) -> SearchParams:
-    """The parameters of a search, of a lane that anticipates no other."""
+    """The parameters of a search, for a lane that assumes no visits by other lanes."""
     return params_from(context.request, context.exploration_scale)
 
 

@@ -35,8 +35,8 @@ def leaf_playout(params: SearchParams, work: Workspace, stream: Stream) -> float
     """Generic: the first player's return of a playout from work.state, an unfinished position; with rewards,
     their discounted sum (search/kernel/backup.py).
 
-    Moves are uniformly random, unless playouts are STEERED or LEARNT. Where they are STEPWISE, STEERED or
-    LEARNT and nodes SCORED, they are left in work.line. Workspace and stream are modified in place.
+    Moves are uniformly random, unless playouts are STEERED or LEARNT. Where playouts are STEPWISE, STEERED or
+    LEARNT and nodes SCORED, the moves are left in work.line. Workspace and stream are modified in place.
     """
     if LEARNT:
         value, plies = learning_rollout(params, work, stream)
@@ -68,8 +68,8 @@ def count(work: Workspace, plies: Int) -> None:
 def steered_playout(params: SearchParams, work: Workspace, stream: Stream) -> tuple[float, int]:
     """Generic: the value of a game from work.state in which each player has a policy, and its plies.
 
-    It is cut after params.playout_plies plies; what follows is then worth what `evaluate` says. It keeps to
-    all the rules, those on repetition too, which a game's own `playout` may leave out.
+    The game is cut after params.playout_plies plies; what follows is then worth what `evaluate` says. All the
+    rules hold, those on repetition too, which a game's own `playout` may leave out.
     """
     state = work.state
     plies = 0

@@ -54,7 +54,8 @@ ROWS, MADE, GROWN, SLOTS, IS_FULL = range(5)
 """Columns of a batch's results: rows of increments, simulations; of the tree its nodes, the slots that it
 used, and whether it was full."""
 PLACE = 2**32 - 1
-"""The bits of a portion's number that say which of its lane's it is; the others are the lane."""
+"""The bits of a portion's number that hold its place among the portions of its lane; those above hold the
+lane."""
 
 
 class Batch(NamedTuple):
@@ -62,7 +63,7 @@ class Batch(NamedTuple):
 
     portions: Portions
     numbers: npt.NDArray[np.int64]
-    """[P] the lane times PLACE + 1, and which of its portions it is. It decides the random stream."""
+    """[P] (PLACE + 1) times the lane, plus the place among its portions. It decides the random stream."""
     begun: np.uint64
     """`games.rng.begin_stream` of what the streams of a round have in common."""
     order: npt.NDArray[np.int64]
@@ -149,13 +150,13 @@ def divide(
     lanes: npt.NDArray[np.int32],
     portions: Portions,
 ) -> int:
-    """Write the portions of all lanes, and return their number; the rows that are there must be enough.
+    """Write the portions of all lanes, and return their number; ``portions`` must have enough rows.
 
     Lane i gets ``sizes[i]`` visits. A subtree is cut into those of its children if more than ``most`` visits
     are planned in it, and it has at least as many visits already. A portion that does not fit into what is
-    left of a lane goes to the next ones as well. ``lanes`` ([P]) says whose each portion is. The unobserved
-    visits of the tree, which are those planned, become 0. ``stack`` ([longest path + 1, 2]) is scratch: node
-    and next slot of each node on the path.
+    left of a lane goes to the next ones as well. The lane of each portion is written to ``lanes`` ([P]). The
+    unobserved visits of the tree, which are those planned, become 0. ``stack`` ([longest path + 1, 2]) is
+    scratch: node and next slot of each node on the path.
     """
     count = 0
     lane = 0
@@ -229,9 +230,9 @@ def go_to(
     work: Workspace,
     stream: Stream,
 ) -> int:
-    """Generic: follow so many moves from the root; returns how many were followed.
+    """Generic: follow the first ``length`` of ``moves`` from the root; returns how many were followed.
 
-    These are fewer if a node on the way is proven, or the arena is full. Nodes that are missing are made. The
+    They are fewer if a node on the way is proven, or the arena is full. Nodes that are missing are made. The
     path is left in work.nodes, slots and movers, the position in work.leaf_state.
     """
     state = work.leaf_state
@@ -268,7 +269,8 @@ def grow_portion(
     work: Workspace,
     stream: Stream,
 ) -> int:
-    """Generic: make so many simulations of the subtree to which ``moves`` lead; returns how many were made.
+    """Generic: make ``visits`` simulations in the subtree to which the first ``depth`` of ``moves`` lead;
+    returns how many were made.
 
     They are fewer than asked for only when the root is proven. Tree, stream and workspace are modified in
     place; what was in the tree is forgotten, and it begins with the snapshot ``work.base``.

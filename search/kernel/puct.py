@@ -35,7 +35,7 @@ from search.tree.arena import (
 )
 
 PARTS = 2**20
-"""A c_base with a fraction counts in parts of one."""
+"""A c_base with a fraction is counted in units of 1 / PARTS, since logarithms are those of whole numbers."""
 
 
 @inner_njit
@@ -53,7 +53,7 @@ def first_play_urgency(tree: Tree, params: SearchParams, node: Int, player: Int)
 
 @inner_njit
 def best_by_prior(tree: Tree, params: SearchParams, node: Int, player: Int) -> int:
-    """The slot of the child that ``player``, who moves at the node, goes to; it has at least one child.
+    """The slot of the child that ``player``, who moves at the node, goes to. The node has at least one child.
 
     Proven children are treated as in `search.kernel.uct.best_child`. Of equal scores the first wins.
     """
@@ -103,7 +103,7 @@ def expand_leaves(
     moves: npt.NDArray[np.uint16],
     priors: npt.NDArray[np.float32],
 ) -> None:
-    """Add to each leaf that has no children all of them, with priors; the tree is modified in place.
+    """Give each leaf without children all its children, with priors; the tree is modified in place.
 
     The path to leaf b is the first depths[b] of slots[b]. It has counts[b] children (0: the game is
     over there), whose ``moves`` and ``priors`` ([sum of counts]) stand one leaf after the other. A leaf that

@@ -194,9 +194,10 @@ def best_available(
 
 @inner_njit
 def unused(used: npt.NDArray[np.int64], moves: Moves, num_legal: int) -> int:
-    """Bring the legal moves that are not among the used[0] ones after used[0] to the front; returns how many.
+    """Bring the legal moves that are not in used[1 : 1 + used[0]] to the front of ``moves``; returns how
+    many.
 
-    If that were none, all stay.
+    If there is none, ``moves`` stays as it is, and all count.
     """
     count = 0
     for i in range(num_legal):
@@ -215,7 +216,7 @@ def deal_paired(
 ) -> None:
     """Generic: write to work.state the position in which simulation number ``done`` of a PAIRED job starts.
 
-    A new determinization when as many moves of the root as are paired, or as there are, have searched the
+    A new determinization is drawn when params.paired moves of the root, or all that it has, have searched the
     last one. Stream and workspace are modified in place.
     """
     num_used = work.used[0]

@@ -44,7 +44,7 @@ def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any) 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load(typing_context: Any, array: Any, index: Any) -> Any:
-    """The item, and all that was written before it was stored."""
+    """Read the item (an acquire); what was written before it was stored can be read then as well."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load_atomic(_place(context, builder, signature.args[0], *args), "acquire", 8)
@@ -54,7 +54,7 @@ def load(typing_context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write the item after all that was written before."""
+    """Write the item (a release), after all that this thread has written before."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _place(context, builder, signature.args[0], *args[:2])
@@ -66,7 +66,7 @@ def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def take(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write the item if it is 0, in one step; returns whether it was."""
+    """Write ``value`` to the item if that is 0, in one atomic step; returns whether it was 0."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _place(context, builder, signature.args[0], *args[:2])
@@ -79,7 +79,7 @@ def take(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def count_up(typing_context: Any, array: Any, index: Any) -> Any:
-    """Add 1 to the item, in one step; returns what it was."""
+    """Add 1 to the item, in one atomic step; returns what it was before."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _place(context, builder, signature.args[0], *args)

@@ -34,17 +34,18 @@ class Ring(NamedTuple):
     """Jobs in flight: job j is in slot j % lanes, which has as many rows as a job may have leaves."""
 
     leaves: Leaves
-    """The leaves of slot s are its first rows."""
+    """The leaves of a slot are in the first of its rows."""
     rows: npt.NDArray[np.int64]
     """[lanes] number of leaves in each slot."""
     sums: npt.NDArray[np.float64]
     """[lanes x rows of a slot x players] what playouts came to, as `play_out_leaves` writes it."""
     playouts: npt.NDArray[np.int64]
-    """[lanes + 1] number of playouts of each slot; of all results in the tree."""
+    """[lanes + 1] number of playouts of each slot; the last: of all results in the tree."""
     values: npt.NDArray[np.float64]
-    """[lanes + 1] value of the best line of each slot, -inf without one; of all results in the tree."""
+    """[lanes + 1] value of the best line of each slot, -inf without one; the last: of all results in the
+    tree."""
     lines: npt.NDArray[np.int32]
-    """[lanes + 1, 1 + max_plies] those lines, each after its length; [lanes + 1, 2] where none are kept."""
+    """[lanes + 1, max_plies + 2] those lines, each after its length; [lanes + 1, 2] where none are kept."""
     totals: npt.NDArray[np.float64]
     """[players] from three players on, each one's scores at the end, summed over the results in the tree."""
     marks: Marks
@@ -107,7 +108,7 @@ def add_totals(totals: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -
 
 @inner_njit
 def take_outlook(ring: Ring, slot: int) -> None:
-    """Add the playouts of a job, and keep its best line if it is better."""
+    """Add the playouts of the job in a slot to those in the tree, and keep its best line if it is better."""
     last = len(ring.rows)
     ring.playouts[last] += ring.playouts[slot]
     if ring.values[slot] > ring.values[last]:

@@ -1,6 +1,6 @@
 """What the kernels of a search are made of: their constants, and the functions that call each other.
 
-All generic functions of this folder call each other by their names. Two tables list them, callees first;
+All generic functions of this folder call each other by their names. Three tables list them, callees first;
 `functions_of` binds those that a search needs to its game and to each other.
 `constants_of` says which branches of them are left.
 """
@@ -31,7 +31,8 @@ from search.minimax import alphabeta
 Function = Callable[..., Any]
 
 Table = tuple[tuple[str, tuple[Function, ...]], ...]
-"""Functions, callees first, each with the constant without which a search has none of them."""
+"""Functions in groups, callees first, each group with the name of the constant without which a search has
+none of them; empty: every search has them."""
 
 CHOICES: Table = (("", (uct.best_child,)), ("HIDDEN", (select.best_available,)))
 """The loops over the children of a node. They use no rules, and are compiled for every game."""
@@ -63,7 +64,8 @@ OUTER: Table = (
 
 
 def constants_of(game: Game | known.KnownGame, features: Features) -> dict[str, bool]:
-    """The constants of `search.kernel.params`, and those of rules that a search has in another way."""
+    """By name: the constants of `search.kernel.params`, and those of games/compile/rule_stubs.py that depend
+    on the search as well."""
     alone = game.num_players == 1
     rules = game.rules
     cuts = alone and rules.cut_rollout is not None and rules.evaluate is None

@@ -34,7 +34,7 @@ class Experience(NamedTuple):
     move: npt.NDArray[np.int32]
     """[entries] the move."""
     value: npt.NDArray[np.float64]
-    """[entries] the mean of its reward and of what followed."""
+    """[entries] the mean of its reward plus the worth of what followed."""
     tried: npt.NDArray[np.int64]
     """[entries] how often it was made."""
     outcome: npt.NDArray[np.int32]
@@ -61,7 +61,7 @@ class Workspace(NamedTuple):
     moves: npt.NDArray[np.uint16]
     """[max_moves] legal moves of ``state``."""
     slot_of: npt.NDArray[np.uint16]
-    """[65,536] by move: 1 if it is tried, or 1 + the slot of its child; all zero between uses."""
+    """[65,536] by move: 1 + the slot of its child, 0 without one; all zero between uses."""
     used: npt.NDArray[np.int64]
     """[max_moves + 1] paired search: how many moves of the root have searched this determinization, and then
     these moves."""
@@ -79,20 +79,21 @@ class Workspace(NamedTuple):
     """[2] number of playouts and of their plies; kernels count up and never reset."""
     scores: npt.NDArray[np.float64]
     """[max_plies + 1] path of the simulation: the score at nodes[d]: the first player's, or from three
-    players on that of who moves there. [1] in games of two players with a return at the end, as the next
-    ones."""
+    players on that of who moves there. [1] in games of two players with a return at the end."""
     ends: npt.NDArray[np.float64]
-    """[players] each player's score at the end of the simulation, from three players on."""
+    """[players] each player's score at the end of the simulation, from three players on; else [1]."""
     totals: npt.NDArray[np.float64]
-    """[players] sum of ``ends`` over all simulations of the job."""
+    """[players] sum of ``ends`` over all simulations of the job, from three players on; else [1]."""
     line: npt.NDArray[np.uint16]
-    """[max_plies] moves of the playout."""
+    """[max_plies + 1] moves of the playout; [1] where ``scores`` is."""
     best: npt.NDArray[np.float64]
     """[2] the most that a simulation of the job came to, with one player; the number of moves in ``line``."""
     best_line: npt.NDArray[np.int32]
-    """[1 + max_plies] the line of that simulation: its number of moves, and they."""
+    """[max_plies + 2] the line of that simulation: its number of moves, then the moves; [2] where ``scores``
+    is [1]."""
     experience: Experience
-    """What simulations of the job have met; of length 1 in playouts that do not learn, as the next ones."""
+    """What simulations of the job have met. Its arrays, and those from ``places`` to ``chosen``, have length
+    1 where playouts do not learn."""
     places: npt.NDArray[np.int32]
     """[max_plies + 1] path of the simulation: the cell of nodes[d] in ``experience``, or UNKNOWN."""
     cells: npt.NDArray[np.int32]
@@ -123,4 +124,4 @@ class Leaves(NamedTuple):
     draws: npt.NDArray[np.uint64]
     """[B, 2] random stream from which a leaf's determinization was drawn."""
     scores: npt.NDArray[np.float64]
-    """[B, max_plies + 1] `Workspace.scores` on the way to each leaf; [B, 1] without rewards on it."""
+    """[B, max_plies + 1] `Workspace.scores` on the way to each leaf; [B, 1] where those are [1]."""

@@ -73,7 +73,7 @@ LEVEL = 1
 """Compression level: a ninth of the size for 0.3 s per million nodes. Level 6 saves a sixth more, and takes
 five times as long."""
 MOST_EXPANSION = 100
-"""Most bytes of the arrays for each byte of their archive; ROOM is allowed beside."""
+"""Most bytes of the arrays for each byte of their archive; ROOM is allowed in addition."""
 ROOM = 16 * 2**20
 """Bytes that the arrays may take however small the archive is."""
 MOST_ARRAYS = 100

@@ -128,8 +128,8 @@ def pack_tree(tree: Tree) -> Arrays:
 def unpack_tree(tree: Tree, arrays: Arrays) -> None:
     """Make the tree, modified in place, the one that was packed.
 
-    It has the layout of that one, and at least as many slots as were used. Raises CorruptState, and then the
-    tree must not be used.
+    ``tree`` has the layout of the packed tree, and at least as many slots as that used. Raises CorruptState,
+    and then ``tree`` must not be used.
     """
     counts = take(arrays, "counts", np.int64, 3)
     used, nodes, full = (int(count) for count in counts)

@@ -1,6 +1,6 @@
 """Players that play games out: `uct` by a tree with all options of a search, `flat` without a tree.
 
-Their options are those of a search by their names for players.
+Their options are those of a search, by the names that players have for them (`search.options.Knob.key`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from search.worker import Worker
 PREFIX = "player option"
 DEFAULT_SECONDS = 1.0
 PLIES_PER_S, LEAST_S = 500_000, 0.05
-"""The rate at which plies are seconds, and the least budget: so that jobs, which last at least 1 ms and are
+"""How many plies count as a second, and the least budget in seconds: jobs, which last at least 1 ms and are
 first sized by the game's nominal speed, stay small beside it."""
 MOST_PLIES = 10**9
 
@@ -48,7 +48,7 @@ class PliesClock:
     plies: int
     """The budget."""
     read: Callable[[], float] = time.thread_time
-    """The player's clock, which is read as well for what it raises."""
+    """The player's clock, which is read only because what it raises ends the search."""
     spent: int = 0
     """Plies until now; a simulation counts as one at least."""
 
@@ -65,7 +65,8 @@ class PliesClock:
 def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
     """The option ``plies``; without it a player that was given no budget in ``asked`` gets DEFAULT_SECONDS.
 
-    In ``asked`` plies are seconds of `PliesClock`. Raises InvalidInput (player option budget, strategy).
+    A budget in plies is added to ``asked`` as seconds of `PliesClock`. Raises InvalidInput (player option
+    plies, budget, strategy).
     """
     plies = options.integer("plies")
     if plies is not None and not 1 <= plies <= MOST_PLIES:
@@ -89,7 +90,7 @@ def read_options(
     only: Collection[str] | None = None,
     kind: type[SearchRequest] = SearchRequest,
 ) -> dict[str, Any]:
-    """The fields of the request that a spec gives, by name: all that players may give, or ``only`` some.
+    """The fields of the request that a spec gives, by name: any that players may give, or ``only`` these.
 
     Raises InvalidInput (player option NAME) for a value of the wrong kind.
     """

@@ -65,7 +65,8 @@ class Player(ABC):
 
     @abstractmethod
     def choose(self, seen: Observation, seed: int) -> Choice:
-        """Choose a legal move. It depends only on ``seen`` and ``seed``, unless the budget is in seconds.
+        """Choose a legal move. The choice depends only on ``seen`` and ``seed``, unless the budget is in
+        seconds.
 
         Seconds are CPU time of the thread that computes, so that players on one machine do not take time from
         each other.
@@ -90,14 +91,15 @@ G = TypeVar("G", bound=Game)
 
 
 def only(spec: Spec, game: Game, kind: type[G]) -> G:
-    """The game, which is the only one of this player; raises InvalidInput (field ``player``) for others."""
+    """The game, if it is of the only ``kind`` that this player plays; else raises InvalidInput (field
+    ``player``)."""
     if not isinstance(game, kind):
         raise InvalidInput("player", str(spec), f"another player: {spec.name} plays {kind.name} only")
     return game
 
 
 def number_of(options: Options, key: str, default: float, most: float) -> float:
-    """An option that is a number from 0 to ``most``; raises InvalidInput."""
+    """An option that is a number from 0 to ``most``, or its default; raises InvalidInput."""
     number = options.number(key)
     if number is not None and not 0.0 <= number <= most:
         raise InvalidInput(f"player option {key}", number, f"a number from 0 to {most:g}")
@@ -105,7 +107,7 @@ def number_of(options: Options, key: str, default: float, most: float) -> float:
 
 
 def seconds_of(options: Options) -> float | None:
-    """The option ``seconds`` of a player; raises InvalidInput."""
+    """The option ``seconds`` of a player; None if it is not given. Raises InvalidInput."""
     text = options.text("seconds", "", _SECONDS, "seconds, such as 0.5")
     if not text:
         return None

@@ -1,7 +1,8 @@
 """Settings of a search that have a name, and the player that plays each game best.
 
-BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md, with one player what came to
-most in cluster/lab/records/games.md, and in Pig what lost least in cluster/lab/records/planning.md.
+BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md; for games of one player, what
+reached the highest returns in cluster/lab/records/games.md; for Pig, what lost least in
+cluster/lab/records/planning.md.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def player_options_of(preset: str, game: Game) -> dict[str, str]:
 
 
 def opponent_of(preset: str, game: Game, seconds: float = 1.0) -> str:
-    """The spec of the player that people meet, which thinks for so many seconds of CPU time a move.
+    """The spec of the player that people meet, which thinks for ``seconds`` of CPU time a move.
 
     With the preset ``best`` it is the strongest player known for the game, with any other one a search.
     Raises InvalidInput (field ``preset``).

@@ -42,7 +42,8 @@ def draw_fleets(view: View, state: State, stream: Stream, side: int, fleets: Fle
 
 
 def sampled(game: Game, view: View, side: int, stream: Stream, number: int) -> tuple[Fleets, Cells]:
-    """``number`` random fleets that fit the view, and how many of them cover each untried cell."""
+    """``number`` random fleets that fit the view, int8[number, area], and how many of them cover each untried
+    cell, int64[area]."""
     state = game.initial_state()
     area = int(state[rules.AREA])
     fleets, counts = np.zeros((number, area), dtype=np.int8), np.zeros(area, dtype=np.int64)
@@ -129,7 +130,7 @@ class KnownBoard:
     cells: Cells
     """[area]: UNTRIED, MISS, AFLOAT or SUNK for each cell."""
     afloat: list[int]
-    """Ships that are not announced as sunk."""
+    """The numbers, from 0, of the ships that are not announced as sunk."""
     size: int
 
     def neighbours(self, cell: int) -> Iterable[int]:
@@ -243,7 +244,7 @@ class Density(Shooter):
 
 
 class Posterior(Player):
-    """Shoots at the cell that most of the random fleets that fit cover.
+    """Draws random fleets that fit the answers, and shoots at the cell that most of them cover.
 
     With ``width`` above 1: of that many best cells, the one with the fewest expected misses for a greedy
     shooter who knows that the fleet is one of those drawn.

@@ -36,7 +36,7 @@ class Setup:
     params: SearchParams
     plan: SearchPlan
     tree: Tree
-    """The shared tree, a lone root."""
+    """The shared tree: a lone root, or the part of an earlier search's tree from which this one goes on."""
     mover: int
     """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
     moves."""
@@ -249,9 +249,9 @@ class Strategy(ABC):
         return False
 
     def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        """From now on make jobs that read, or change, the tree itself, in so many threads of this process, if
-        that pays; only before the first job. Returns the jobs in flight whose results it has got by
-        ``run``."""
+        """From now on make jobs that read, or change, the tree itself, in ``threads`` threads of this
+        process, if that pays; only before the first job. Returns the jobs in flight whose results it has got
+        by ``run``."""
         return []
 
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
@@ -263,8 +263,8 @@ class Strategy(ABC):
         return job
 
     def absorb(self, job: Job, result: JobResult) -> bool:
-        """Add the result of the next job in order to the shared tree; whether its round is over, and
-        `end_round` comes next."""
+        """Add the result of the next job in order to the shared tree; returns whether its round is over, so
+        that `end_round` comes next. Raises ValueError for another job's."""
         if not job.index == result.index == self.absorbed:
             raise ValueError(
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
@@ -282,8 +282,8 @@ class Strategy(ABC):
         return self.by_rounds and self.absorbed % self.lanes == 0
 
     def conclude(self, failed: bool) -> JobResult | None:
-        """Bring the results that are held into the tree; returns what that did. ``failed``: what the job did
-        that is out and has failed. None if jobs change no tree here."""
+        """Bring the results that are held into the tree; returns what that did, or None if no job here
+        changes the tree itself. ``failed``: the job that is out has failed; returns what it did before."""
         return None
 
     def end_round(self) -> None:

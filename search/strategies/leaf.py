@@ -5,9 +5,9 @@ Batches are selected while others are in flight, with their visits counted as un
 the request has lanes, whatever the number of workers, so that a selection always sees the
 same results. A visit in flight is counted from the selection on, at new nodes too.
 
-With an evaluator a leaf is a node without children, which it gets with its result, all at once with their
-priors. A leaf that is selected again before that counts one more visit of equal value: within a job it is
-evaluated once. Job 0 is the root alone, and no other job is made before its priors have arrived.
+With an evaluator a leaf is a node without children. Its result adds them all at once, with their priors. A
+leaf that is selected again before that counts one more visit of equal value: within a job it is evaluated
+once. Job 0 is the root alone, and no other job is made before the root's priors have arrived.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class LeafRunner(Runner):
         )
 
     def begin(self, job: LeafJob) -> Future[JobResult]:
-        """Begin to await the evaluation; up to ``Evaluator.concurrency`` positions are awaited at once. To
-        cancel the future cancels the evaluation."""
+        """Begin to await the evaluation; up to ``Evaluator.concurrency`` positions are awaited at once.
+        Cancelling the future cancels the evaluation."""
         started = time.perf_counter()
         with np.errstate(over="ignore"):
             reached = reach(self.engine, self.context.root_state, job)
@@ -235,7 +235,8 @@ class LeafStrategy(Strategy):
         return taken
 
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
-        """By stretches the next jobs: where the plan is not fixed, they have that many simulations each."""
+        """The next job. Where jobs run by stretches it is a stretch, whose jobs have that many simulations
+        each unless the plan is fixed."""
         if self._shared is None:
             return super().next_job(simulations)
         shared, plan = self._shared, self.plan

@@ -119,7 +119,7 @@ class RootStrategy(Strategy):
 
     @classmethod
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-        """One process may hold the trees of all lanes."""
+        """Nodes of a lane's tree; one process may hold the trees of all lanes."""
         per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
         return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
 
@@ -187,7 +187,8 @@ class RootStrategy(Strategy):
         return bool(self._full.any() and (self._grows <= self._full).all() and self._nodes.all())
 
     def root_children(self) -> list[Child]:
-        """The root's children, with the lanes' votes if they vote: for the lower one of equal moves."""
+        """The root's children; with final_move=vote also how many lanes have visited each most (the lower
+        move of equal ones)."""
         children = super().root_children()
         if self._ballots is None:
             return children

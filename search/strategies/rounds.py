@@ -29,13 +29,13 @@ from search.tree.merge import Statistics, empty_statistics
 MIN_PORTION_ROWS = 64
 """The least rows that the increments of one portion may have."""
 LARGE_PORTIONS = 4
-"""A portion of this part of its lane's visits, or more, has room for all children of a node."""
+"""A portion with at least one LARGE_PORTIONS-th of its lane's visits has room for all children of a node."""
 
 
 def batch_of(
     context: Context, lanes: Sequence[RoundJob], engine: Engine, kept: Statistics | None = None
 ) -> Batch:
-    """The portions of these lanes, the largest first, and room for what comes of them.
+    """The portions of these lanes, to be taken the largest first, and room for what comes of them.
 
     ``kept``: rows of an earlier batch, which are used again if they are enough.
     """
@@ -118,7 +118,7 @@ class SharedRounds:
         """That of the snapshot that is the base of the workspaces."""
 
     def begin(self, jobs: Sequence[RoundJob]) -> Batch:
-        """The portions of a round."""
+        """The batch of these jobs of a round, whose snapshot becomes the base of the workspaces."""
         snapshot = jobs[0].snapshot
         if self._key != snapshot.key:
             self._key = snapshot.key
@@ -147,8 +147,8 @@ class SharedRounds:
 
 @dataclass(eq=False)
 class RoundsJob(DividedJob):
-    """Jobs of lanes in a round, by all threads of this process, which only read the tree: those of all lanes,
-    or, in a worker elsewhere, those of a call."""
+    """Jobs of lanes in a round, run as one by all threads of this process, which only read the tree: the jobs
+    of all lanes or, in a worker elsewhere, those that one call brings."""
 
     index: int
     simulations: int

@@ -22,8 +22,8 @@ class Selection:
     """Selects with the game's rules, or from known positions: then with compiled code whatever the game is
     written in.
 
-    From known positions the rules are asked about those whose first result is still in flight, and those that
-    `known.with_room` forgets. The leaves are the same.
+    With known positions, the rules are asked only about positions whose first result is still in flight, and
+    about those that `known.with_room` has forgotten. Both ways select the same leaves.
     """
 
     def __init__(self, setup: Setup, from_known: bool | None = None) -> None:

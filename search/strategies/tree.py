@@ -48,7 +48,7 @@ from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
-"""Selections with which the visits of one lane in a round are planned. More of them change no strength."""
+"""Selections that plan one lane's visits in a round. More of them do not make play stronger."""
 PARTS = 2
 """A subtree is cut where more than one PARTS-th of a lane's visits are planned in it."""
 MOST_PLANNED = 2**30
@@ -61,7 +61,7 @@ UNDIVIDED_S = 1.0
 """Less work than this, in seconds of one core, is not divided by default: to divide a short search costs
 several times its work."""
 LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
-"""By default a long search has one lane for so many seconds of one core, and at most so many lanes."""
+"""By default a long search has one lane for each LANE_S seconds of one core, at most MOST_DEFAULT_LANES."""
 SHORT_JOB_S = 0.03
 """A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
 long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
@@ -104,7 +104,7 @@ class Planner:
 
         A round of more than MOST_PLANNED is planned in proportion: the portions of a lane have fewer visits
         than it makes, and are `resized`. ``first`` is the index of the round's first job. The shared tree is
-        as before, but for the marks of nodes of which all moves are found to be tried.
+        as before, except that nodes are marked whose moves are all found to be tried.
         """
         sizes = np.maximum(1, sizes // (1 + int(sizes.sum()) // MOST_PLANNED))
         setup, total, largest = self._setup, int(sizes.sum()), int(sizes.max())
@@ -122,7 +122,8 @@ class Planner:
 
 
 def split(portions: Portions, ends: Sequence[int]) -> list[Portions]:
-    """The portions of each lane, which are those up to its end; without unused columns of moves."""
+    """The portions of each lane: those of lane i end before ``ends[i]``, and the next lane's begin there.
+    Unused columns of moves are left out."""
     longest = max(1, int(portions.depths.max(initial=0)))
     columns = portions._replace(moves=portions.moves[:, :longest].copy())
     return [Portions._make(column[begin:end] for column in columns) for begin, end in pairwise([0, *ends])]
@@ -286,7 +287,7 @@ class TreeStrategy(Strategy):
 
     @classmethod
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-        """Half of the memory is for the shared tree."""
+        """Nodes of a job's own tree; the other half of the memory is for the shared tree."""
         per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
         return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
 

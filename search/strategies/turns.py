@@ -36,7 +36,7 @@ class SharedTree:
     ) -> None:
         """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree.
 
-        So many jobs were begun, and so many are in the tree.
+        ``issued`` jobs were begun, and the results of ``absorbed`` of them are in the tree.
         """
         self._setup = setup
         engine, lanes = setup.engine, setup.plan.lanes
@@ -99,7 +99,7 @@ class SharedTree:
         )
 
     def begin_stretch(self) -> None:
-        """Before the parts of a stretch."""
+        """Note the time and the counts; called before the parts of a stretch run."""
         self._played = [0] * len(self._works)
         self._before = self._results
         self._started = time.perf_counter()
@@ -177,7 +177,7 @@ class SharedTree:
 
 @dataclass(frozen=True, eq=False)
 class StretchJob(DividedJob):
-    """Jobs to be run where the tree is, which they change: it cannot be run again."""
+    """A stretch, run where the tree is. Its jobs change the tree, so it cannot be run again."""
 
     index: int
     simulations: int

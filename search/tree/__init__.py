@@ -1,1 +1,1 @@
-"""The tree of a search: nodes in arrays, snapshots of its busiest part, and their serialized forms."""
+"""The tree of a search: nodes in arrays, the statistics that are sent and merged, and a view for people."""

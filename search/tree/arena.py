@@ -7,8 +7,8 @@ to a larger one, and the old block waits in a free list for the next node that n
 size. So a node's index may change when its *parent* gets a child, but its place among its
 siblings never does: code that must find a node again later keeps those places.
 
-Values are kept from the first player's viewpoint everywhere; who moves at a node decides
-the sign in which its children are compared.
+With one player or two, values are kept from the first player's viewpoint; who moves at a node decides
+the sign in which its children are compared. With three or more, see search/kernel/backup.py.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Tree(NamedTuple):
     """A tree in an arena of C slots. Slot 0 is the root."""
 
     total_value: npt.NDArray[np.float64]
-    """[C] W: sum of the returns of all visits, the first player's viewpoint."""
+    """[C] W: sum of the returns of all visits, the first player's viewpoint; with rewards, or three or more
+    players, as search/kernel/backup.py says."""
     visits: npt.NDArray[Any]
     """[C] N; int32, or int64 if the tree is wide."""
     unobserved: npt.NDArray[np.int32]
@@ -169,7 +170,7 @@ def layout_of(tree: Tree) -> TreeLayout:
 
 @inner_njit
 def counts_availability(tree: Tree) -> bool:
-    """Whether the tree was made for a game with hidden information."""
+    """Whether nodes keep how often their moves were available (`TreeLayout.hidden`)."""
     return len(tree.available) > 1
 
 
@@ -310,7 +311,7 @@ def add_children(
     tree: Tree, node: Int, moves: npt.NDArray[np.uint16], priors: npt.NDArray[np.float32]
 ) -> bool:
     """Add children with no visits for all of ``moves`` ([K], K > 0) to a node without any, with their
-    ``priors`` ([K]); whether there was room. Modified in place; no other node moves.
+    ``priors`` ([K]); returns whether there was room. Modified in place; no other node moves.
     """
     count = len(moves)
     if count > MAX_CHILDREN:

@@ -48,7 +48,7 @@ class Statistics(NamedTuple):
     visits: npt.NDArray[Any]
     """[R] N, of the type of the tree's visits."""
     total_value: npt.NDArray[np.float64]
-    """[R] the first player's viewpoint."""
+    """[R] W, or what was added to it, as in `Tree`."""
     num_children: npt.NDArray[np.uint16]
     """[R] how many of the node's children are among the rows."""
     marks: npt.NDArray[np.uint8]
@@ -75,7 +75,7 @@ def empty_statistics(rows: int, layout: TreeLayout = PLAIN_LAYOUT) -> Statistics
 
 
 def all_rows(rows: int) -> npt.NDArray[np.int64]:
-    """The parts that `merge` takes of one list of so many rows."""
+    """The argument ``parts`` of `merge` for a single list of ``rows`` rows."""
     return np.array([[0, rows]], dtype=np.int64)
 
 

@@ -13,7 +13,7 @@ from search.tree.arena import ROOT, UNPROVEN, Tree, children_of, proof_of, worth
 
 @dataclass(frozen=True)
 class Extent:
-    """Which nodes are shown: the most visited within these limits, each with the one above it."""
+    """Which nodes are shown: the most visited within these limits, each with its parent."""
 
     nodes: int
     """Most nodes in all, the root among them."""
@@ -35,8 +35,8 @@ class TopNode:
     share: float
     """Share of the visits of all children of the parent."""
     value: float
-    """Mean return of the player who made the move; of the root: of the player to move. What chance brings has
-    the first player's."""
+    """Mean return of the player who made the move; at the root, of the player to move; after a move of
+    chance, of the first player."""
     first_value: float
     """Mean return of the first player; from three players on `value`."""
     proof: str
