@@ -61,7 +61,7 @@ class Launch:
         self.errors.print(f"banyan: {line}", soft_wrap=True, highlight=False)
 
     def watch(self, work: Cancellable) -> None:
-        """Let the first signal cancel this work; before this call a signal ends the command."""
+        """From now on the first signal cancels this work, instead of ending the command."""
         self._interruption.watch(work)
 
     def start_search(self, place: Placement, opened: Opened) -> Session:
