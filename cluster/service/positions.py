@@ -60,7 +60,7 @@ def game_json(spec: str) -> dict[str, Any]:
 
 
 def read(spec: str, body: PositionBody) -> dict[str, Any]:
-    """The description of a position. Raises InvalidInput (fields ``game``, ``moves``, ``position``)."""
+    """The description of a position. Raises InvalidInput (field ``game``, or one of the body)."""
     game = load(spec)
     state = _start(game, body.position, body.deal)
     placing = None

@@ -68,7 +68,7 @@ router = APIRouter(prefix="/searches", tags=["searches"])
 
 
 def of_app(name: str) -> Any:
-    """A parameter of a route: what the application that answers has under this name."""
+    """A parameter of a route: the attribute with this name of the application's state."""
 
     async def found(request: Request) -> Any:
         return getattr(request.app.state, name)
@@ -302,8 +302,8 @@ def evaluations(
     """Take evaluations in any order. The same evaluation again changes nothing, nor does one after the end.
 
     Each evaluation is taken or refused by itself; `refused` gives the reasons. The statistics depend on the
-    evaluations alone, not on their order. Those since the last checkpoint of a server that is killed are
-    asked for again.
+    evaluations alone, not on their order. If the server is killed, those since the last checkpoint are asked
+    for again.
 
     With `n`, the answer also has the `leaves` that a `GET` of leaves would have after it.
     """
