@@ -167,7 +167,7 @@ class NullWorker:
         """Nothing is needed."""
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullJob | None:
-        """One in place of several jobs with portions."""
+        """One null job in place of several jobs with portions; None for other jobs."""
         if context.hidden or not isinstance(jobs[0], RoundJob):
             return None
         return NullJob(jobs[0].index, sum(job.simulations for job in jobs), len(jobs), divided=True)
