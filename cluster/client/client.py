@@ -256,8 +256,7 @@ class Client(Requests[dict[str, Any]]):
     def events(self, search_id: str, last: int | None = None) -> Iterator[ServiceEvent]:
         """The events of a search until the final one, across broken connections and server restarts.
 
-        ``last``: id of the last event received before; None: from the beginning. Raises InvalidInput,
-        ServiceError.
+        ``last``: id of the last event received before, if any. Raises InvalidInput, ServiceError.
         """
         following = Following(self.url, search_id, last)
         while True:
