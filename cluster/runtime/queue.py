@@ -135,7 +135,7 @@ class BundlesAhead:
         self._job_s = 0.0
 
     def note(self, tasks: Sequence[Task], busy_s: float) -> None:
-        """Note that a bundle took a worker so many seconds."""
+        """Note that a bundle of these tasks kept a worker busy for ``busy_s`` seconds."""
         if tasks and tasks[0].common is None and not tasks[0].pieces:
             job_s = busy_s / len(tasks)
             self._job_s += (job_s - self._job_s) * (_WEIGHT if self._job_s else 1.0)
@@ -241,7 +241,7 @@ class TaskQueue:
         return True
 
     def lanes(self) -> set[Hashable]:
-        """The lane keys of all waiting tasks; their number is that of workers that could be busy."""
+        """The lane keys of all waiting tasks: as many workers could be busy with them."""
         return {task.lane_key for task in chain(self._waiting, self._new, *self._at_slot.values())}
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -117,7 +117,7 @@ class AwaitingWorker(TaskWorker, Protocol):
         """How many jobs of a context should be begun before the first has ended; 1: `run` them instead."""
 
     def begin(self, context: Any, job: Any) -> Future[Any]:
-        """Begin a job; the future gets what `run` returns or raises. It can be cancelled."""
+        """Begin a job; the future, which can be cancelled, gets what `run` returns or raises."""
 
 
 @runtime_checkable

@@ -94,7 +94,7 @@ class Resources:
         )
 
     def actor_options(self, workers: int) -> dict[str, Any]:
-        """The options for a Ray actor of so many workers."""
+        """The options for a Ray actor of ``workers`` workers."""
         others = {name: workers * each for name, each in self.others.items()}
         return {"num_cpus": workers * self.cpus, "num_gpus": workers * self.gpus, "resources": others}
 

@@ -96,7 +96,7 @@ class Elasticity:
             self.request(wanted)
 
     def request(self, wanted: int) -> None:
-        """Request so many workers; 0 withdraws the request, and the autoscaler removes idle machines."""
+        """Request ``wanted`` workers; 0 withdraws the request, and the autoscaler removes idle machines."""
         if wanted != self._asked:
             self._asked = wanted
             self._ask(wanted)

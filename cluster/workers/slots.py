@@ -171,8 +171,8 @@ PULSE_S = 2.0
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot with more consecutive failures than this, without a finished job, is given up."""
 PLACED_S = 5.0
-"""A process of several workers that has not got its CPUs in so many seconds, because other programs hold
-some, is replaced by processes of one."""
+"""Seconds after which a process of several workers that has not got its CPUs, because other programs hold
+some, is replaced by processes of one worker."""
 FAILED_START = 2
 """Failures counted for a worker that dies before it is ready: the next one will probably die too."""
 
@@ -198,7 +198,7 @@ class Slots:
         CPUs; ``rooms``, how many workers have room on each machine, by Ray's id. Processes and bundles must
         use the same ``clock``."""
         self.log = WorkerLog(clock)
-        """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
+        """The log of all workers. `present` and `at_hand` change only with an entry in it, or by `use`."""
         self.all: list[Slot] = []
         self.used = self.all
         """Slots that get jobs: all, or the first ones."""

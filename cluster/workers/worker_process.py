@@ -18,8 +18,8 @@ from cluster.workers.contexts import ContextWorkers
 from cluster.workers.threads import ThreadsExecutor
 
 COLLECT_S, MORE_S = 0.25, 0.002
-"""Seconds that a call waits for a begun job to end, at most (jobs of later calls begin only after it); and
-seconds that it then waits for further jobs, which cost less than another call."""
+"""Seconds that a call waits for a begun job to end, at most (jobs of later calls begin only after it).
+Seconds that it then waits for others to end, which costs less than another call."""
 
 
 class Ready(NamedTuple):
