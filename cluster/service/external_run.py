@@ -1,7 +1,7 @@
 """A run of a search whose leaves are evaluated by clients, in the threads of their requests.
 
-The coordinator is that of every search. Its jobs go to a desk instead of the executor, and the desk's results
-come back as events. The pool ends the run, and writes its checkpoints.
+The coordinator is that of every search. Its jobs go to a `Desk` (search/ask_tell/desk.py) instead of the
+executor, and the desk's results come back. The pool ends the run, and writes its checkpoints.
 """
 
 from __future__ import annotations

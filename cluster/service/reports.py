@@ -412,7 +412,10 @@ class Speedups:
         return sum(worker.alive for worker in self._searches.pool.executor.workers)
 
     def start(self, body: SpeedupBody, address: str) -> SpeedupRun:
-        """Start a measurement for a client at this address. Raises InvalidInput, Problem (403, 409, 503)."""
+        """Start a measurement for a client at this address.
+
+        Raises InvalidInput, Problem (403, 409, 429, 503).
+        """
         if not self.allowed:
             raise Problem(403, f"measurements are not allowed on this server, which runs without {ALLOW}")
         limits, available = self._searches.limits, self.num_workers

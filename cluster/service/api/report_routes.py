@@ -80,7 +80,7 @@ def measured(speedups: Measurements) -> dict[str, Any]:
 )
 def start(speedups: Measurements, request: Request, body: SpeedupBody) -> Measurement:
     """Search on 1, 2, 4 and more workers beside the other searches, and write a report. One measurement
-    runs at a time. It ends with the server, and does not survive a restart."""
+    runs at a time. A measurement ends with the server, and does not survive a restart."""
     return speedups.start(body, address_of(request.client)).view()
 
 

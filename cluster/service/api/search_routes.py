@@ -89,7 +89,7 @@ Service = Annotated[Searches, of_app("searches")]
 def create(
     request: Request, searches: Service, body: SearchBody, response: Response, key: Key = None
 ) -> dict[str, Any]:
-    """Store and start a search. It survives the connection and restarts of the server."""
+    """Store and start a search, which survives the end of the connection and restarts of the server."""
     record, repeated = searches.submit(body, key, address_of(request.client))
     # Relative, because a proxy may have added a prefix to the path.
     response.headers["Location"] = f"searches/{record.id}"
@@ -232,7 +232,7 @@ async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterato
 
 
 def sent(event: FeedEvent) -> ServerSentEvent:
-    """An event as it is sent."""
+    """The server-sent event for an event of a feed."""
     return ServerSentEvent(event.text, event=event.name, id=str(event.id))
 
 
