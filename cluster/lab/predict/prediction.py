@@ -52,8 +52,8 @@ class Predicted:
     job_s: float
     """Mean time of a job on a worker, in seconds."""
     spent: dict[str, float]
-    """Share of WORKING, CALLS and WAITING (simulated_executor.py) in the workers' time, and of COORDINATOR in
-    that of its thread."""
+    """Shares of WORKING, CALLS and WAITING (simulated_executor.py) in the workers' time, and of each part of
+    COORDINATOR in the time of the coordinator's thread."""
 
 
 def predict(

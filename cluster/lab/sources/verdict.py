@@ -104,7 +104,10 @@ class Verdict:
 
     @property
     def conclusion(self) -> str:
-        """Whether the player ahead in a match is that of the source; open if our score may be 1/2."""
+        """Whether the player ahead in a match is the source's: SAME, OPPOSITE, or OPEN if there may be none.
+
+        Empty if there is no score to compare.
+        """
         figures = self.row.figures
         if self.measured is None or self.measured.score is None or not {"wins", "losses"} <= figures.keys():
             return ""

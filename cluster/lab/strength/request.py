@@ -180,7 +180,10 @@ class Searches:
 
     @property
     def ladder(self) -> list[int]:
-        """The budgets of the curve: doublings from the smallest lane to ABOVE the largest total."""
+        """The budgets of the curve: doublings from the smallest lane's budget to ABOVE the largest total.
+
+        Raises InvalidInput (simulations) if the largest budget is too large.
+        """
         low = min(cell.lane_simulations for cell in self.cells)
         top = max(cell.total_simulations for cell in self.cells)
         doublings = max(APART, math.ceil(math.log2(top / low) - 1e-9) + ABOVE)

@@ -86,7 +86,7 @@ class AsTheyCome:
         return [*self._out.values()]
 
     def take(self, event: Event) -> Sequence[Task]:
-        """Take a result; returns the next job of its lane."""
+        """Take a result; returns the next job of its lane. Raises RuntimeError for a failed or lost job."""
         if not isinstance(event, JobDone):
             raise RuntimeError(f"a job has failed: {event}")
         lane = self._out.pop(event.result.index).job.lane
@@ -175,7 +175,7 @@ def main(
     repeats: int = 5,
     positions: int = 0,
 ) -> None:
-    """Print rates, and what moves lose in so many positions that 1,000 simulations find hard."""
+    """Print rates, and what moves lose in positions that a search with 1,000 simulations finds hard."""
     loaded = games.load(game)
     request = SearchRequest(game=loaded.spec, simulations=simulations, lanes=lanes, rounds=rounds)
     hard: list[SharpPosition] = []

@@ -67,7 +67,7 @@ class SpeedupRow:
     """Median over the repeats of rate / ceiling."""
     digest: str
     repeats: int
-    """Number of runs; if the time is limited, those of many workers are shorter and more."""
+    """Number of runs; if the time is limited, runs on many workers are shorter, so there are more of them."""
     spread: tuple[float, float]
     """The lowest and the highest rate."""
     ceiling_spread: tuple[float, float] | None
