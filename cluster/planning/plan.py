@@ -292,7 +292,7 @@ def plan(
         steps: The most moves of an episode; None: its own end.
         out: A folder in which each episode is kept; a plan that is started again plays the missing ones.
         workers, address, executor: Where episodes are played: in this process (``"inline"``), on workers of
-            Ray (``"ray"``), or on Ray if there are several episodes (``"auto"``); no place changes them.
+            Ray (``"ray"``), or on Ray if there are several episodes (``"auto"``); the episodes are the same.
         **options: Any other field of `search.SearchRequest`, listed below; ``lanes`` is 1 by default, since
             episodes already fill the workers, and ``playout_policy`` and ``final_move`` are by default
             ``auto``, as `banyan plan --help-all` describes it.

@@ -34,8 +34,8 @@ from search.prepare import check_request
 from search.request import SearchRequest
 
 MOVES = 8
-"""Largest number of requests for moves that are served or wait, for players whose kernels are compiled, and
-again for others. More would block all threads of the server."""
+"""Largest number of requests for moves that are served or wait, for players whose kernels are compiled; for
+others as many again. More would block all threads of the server."""
 PASSED = 1024
 """Number of requests that are remembered as having passed a trial, more than can be open at a time; and of
 players that are remembered as compiled."""

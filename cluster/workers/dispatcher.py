@@ -85,7 +85,7 @@ class Dispatcher:
         """Number of bundles sent."""
 
     def open(self, context: Any) -> None:
-        """Forget all contexts, and keep this one, for which workers are prepared; None keeps no context."""
+        """Forget all contexts but this one, for which workers are prepared; None: forget all of them."""
         self._contexts = {} if context is None else {OPENED: context}
         self.forget_ray()
         self.ahead.clear()

@@ -60,7 +60,7 @@ class WorkerProcess(ContextWorkers):
     def prepare(self, workers: int, context: bytes) -> Ready:
         """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`.
 
-        From now on jobs run in ``workers`` threads, or for one worker in the caller's.
+        From now on jobs run in ``workers`` threads or, for one worker, in the thread of the caller.
         """
         self._common = None
         if self._threads is not None and self._threads.num_workers != workers:

@@ -50,7 +50,7 @@ class PredictionPlan:
     costs_file: Path | None
     save_costs: Path | None
     cores: int | None = None
-    """Cores of each machine, for more workers than the measured machine has cores; None: as many as it."""
+    """Cores of each machine where workers outnumber the measured machine's cores; None: as many as it has."""
     link_bytes_per_s: float | None = None
     """Replaces `Costs.link_bytes_per_s`; None: keep it."""
 
