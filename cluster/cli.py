@@ -52,7 +52,7 @@ OPTION_OF = {
     },
     **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
-"""Names of fields whose option is not ``--field``; those of proxies are variables of the environment."""
+"""By field: its option, if that is not ``--field``, or the environment variable of a proxy."""
 
 
 app = typer.Typer(

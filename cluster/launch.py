@@ -61,7 +61,7 @@ class Launch:
         self.errors.print(f"banyan: {line}", soft_wrap=True, highlight=False)
 
     def watch(self, work: Cancellable) -> None:
-        """Let the first signal cancel this work; before this call a signal ends the command."""
+        """From now on the first signal cancels this work, instead of ending the command."""
         self._interruption.watch(work)
 
     def start_search(self, place: Placement, opened: Opened) -> Session:
@@ -266,7 +266,10 @@ def _run(
 
 
 def run_session(session: Session, observers: tuple[Observer, ...], keeper: Keeper | None) -> SearchResult:
-    """Run a session to its end. If it fails, a last checkpoint is written: the cause may be repairable."""
+    """Run a session to its end. If it fails, a last checkpoint is written: the cause may be repairable.
+
+    Raises SearchFailed or ConnectionError, with a text that says what was kept or lost.
+    """
     try:
         return session.run(observers if keeper is None else (*observers, keeper))
     except (SearchFailed, ConnectionError) as error:

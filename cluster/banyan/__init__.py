@@ -86,7 +86,7 @@ _OFFERED = {
 }
 """The offered names by module."""
 _THERE = {"load_game": "load", "games": "names"}
-"""The names in their modules that differ from the offered ones."""
+"""By offered name: the name in its module, where that differs."""
 
 PACKAGES = ("games", "search", "cluster")
 _MARK = "Banyan"

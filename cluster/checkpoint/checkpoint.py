@@ -123,7 +123,10 @@ class Checkpoint:
         return Opened(coordinator, self.elapsed_s, self.read(restore))
 
     def read(self, restore: Callable[[Arrays], T]) -> T:
-        """What ``restore`` makes of the state, or InvalidInput (``file``) where it raises CorruptState."""
+        """What ``restore`` returns for the arrays of the file.
+
+        Raises InvalidInput (``file``) if the file cannot be read, or if ``restore`` raises CorruptState.
+        """
         try:
             return restore(read_arrays(self.path))
         except (BadArchive, OSError) as error:
@@ -269,7 +272,7 @@ def refuse_unfinished(path: Path) -> None:
 
 
 def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[str, Any]:
-    """The description of a search for its checkpoint; ``stopped_by``: why it is over, None if it is not."""
+    """The description of a search for its checkpoint. ``stopped_by``: why the search ended; None: not yet."""
     try:
         banyan = version("banyan-mcts")
     except PackageNotFoundError:

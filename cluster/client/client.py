@@ -24,9 +24,9 @@ from cluster.system.processes import LOOPBACK
 from games.errors import InvalidInput
 
 TIMEOUT_S = 30.0
-"""Time limit of one answer; the server may have to compile a game's rules first."""
+"""Time limit of one answer, in seconds; the server may have to compile a game's rules first."""
 STREAM_S = 60.0
-"""Time limit without any data on an event stream; the server sends pings, so a longer pause is a failure."""
+"""Longest pause on an event stream, in seconds; the server sends pings, so a longer one is a failure."""
 TRIES = 3
 """Retries of a request if the server is unreachable or temporarily unable to take it."""
 FOLLOWS = 9
@@ -70,7 +70,10 @@ class Requests(ABC, Generic[Reply]):
         """Send a request and read its answer; ``more``: as httpx takes it."""
 
     def submit(self, body: dict[str, Any], key: str | None = None) -> Reply:
-        """Submit a search; ``body`` has the fields of the API. Returns the search's description."""
+        """Submit a search; ``body`` has the fields of the API. Returns the search's description.
+
+        ``key``: with the same key a repeated request returns the same search; None: a new random key.
+        """
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         return self._send("POST", "/searches", json=body, headers=headers)
 
@@ -79,7 +82,10 @@ class Requests(ABC, Generic[Reply]):
         return self._send("GET", path_of(search_id))
 
     def searches(self, state: str | None = None, after: str | None = None, limit: int = 50) -> Reply:
-        """A page of at most ``limit`` searches, after search ``after``, in the given state."""
+        """A page of at most ``limit`` searches in the given state (None: any), the latest first.
+
+        ``after``: ``next`` of the page before; None: the first page.
+        """
         params = {"state": state, "after": after, "limit": limit}
         return self._send("GET", "/searches", params={k: v for k, v in params.items() if v is not None})
 
@@ -109,7 +115,7 @@ def path_of(search_id: str) -> str:
 def http_settings(url: str, token: str | None, transport: Any, direct: Callable[[], Any]) -> dict[str, Any]:
     """Keyword arguments of the HTTP client, which reaches this machine without a proxy.
 
-    ``transport``: how requests are sent, None: as the environment says; ``direct`` makes one without a proxy.
+    ``transport``: the transport of httpx; None: as the environment says. ``direct`` makes one without proxy.
     Raises InvalidInput for a bad address (field ``server``), and for a bad variable of the environment.
     """
     try:
@@ -182,7 +188,7 @@ class Retries:
 
 
 class Following(Retries):
-    """The events of one search as a client has them: what it requests next, and what it makes of a line."""
+    """Reads the event stream of one search: arguments of the next request, and the events in its lines."""
 
     def __init__(self, url: str, search_id: str, last: int | None) -> None:
         """``last``: the number of the last event that was received, None before the first."""
@@ -248,7 +254,10 @@ class Client(Requests[dict[str, Any]]):
         return games
 
     def events(self, search_id: str, last: int | None = None) -> Iterator[ServiceEvent]:
-        """The events of a search until the final one, across broken connections and server restarts."""
+        """The events of a search until the final one, across broken connections and server restarts.
+
+        ``last``: id of the last event received before, if any. Raises InvalidInput, ServiceError.
+        """
         following = Following(self.url, search_id, last)
         while True:
             error: Exception = ServiceError("the stream ended", 503)

@@ -27,7 +27,7 @@ from search.result import Answer, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
 FIGURES, ANSWER, RESULT = TypeAdapter(Figures), TypeAdapter(Answer), TypeAdapter(SearchResult)
-"""Read the parts of events and of results."""
+"""Validate the parts of events and of results, and make them objects."""
 
 
 class _Remote:
@@ -47,7 +47,10 @@ class _Remote:
 
 
 def search_at(url: str, token: str | None, request: SearchRequest, output: Output) -> int:
-    """Search there and show the answer; the exit status. Raises InvalidInput, SearchFailed, ServiceError."""
+    """Search on the service at ``url`` and show the answer; returns the exit status.
+
+    Raises InvalidInput, SearchFailed, ServiceError.
+    """
     with launch(output) as started, Client(url, token) as client:
         submitted = client.submit(body_of(request))
         search_id, before = submitted["id"], submitted["searches_before"]
@@ -98,7 +101,7 @@ def body_of(request: SearchRequest) -> dict[str, Any]:
 
 
 def answer_there(values: Mapping[str, Any], searched: Searched | None) -> Answer:
-    """The Answer with the fields of `--json` or of a progress event; without the game, no cells of moves."""
+    """The Answer with the fields of `--json` or of a progress event. ``searched`` None: without cells."""
     answer = ANSWER.validate_python(values)
     if searched is None:
         return replace(answer, is_share=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Parameter = inspect.Parameter
 MANY = 14
-"""With more options than this the help of a command is short."""
+"""With more options than this, the help of a command shows only those in COMMON."""
 COMMON = {
     *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
     *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
@@ -56,8 +56,8 @@ def option(
     show_default: str = "",
     cli: str = "",
 ) -> Any:
-    """A field of a group, or a parameter of a command, that is an option: its value in a word, its help, and
-    the heading above it.
+    """A field of a group, or a parameter of a command, that is an option. ``metavar``: its value in a word;
+    ``text``: its help; ``panel``: the heading above it.
 
     ``accepts``: ``bounds``, ``choices`` and ``accepted`` as in `search.options.Option`. ``show_default``: the
     meaning of None. ``cli``: its name without dashes, if it is not that of the field.
@@ -79,7 +79,7 @@ def request_option(
     """The option of a field of `SearchRequest`, for a command that checks it itself.
 
     ``panel``: its heading in help (None: the field's own; empty: the first). ``show_default``: the meaning of
-    None (True: the default is shown). ``changes``: of its description.
+    None (True: the default is shown). ``changes``: other fields of its `search.options.Option`.
     """
     if panel is not None:
         changes["group"] = panel or BASIC

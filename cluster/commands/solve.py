@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from games.game import MoveValue
 
 MAX_POSITIONS = 10_000_000
-"""About 1 GB if positions have a dozen moves."""
+"""Default limit of the number of positions: about 1 GB if positions have a dozen moves."""
 LISTED_POSITIONS = 10_000
 """Sizes of the graph and the tree are computed for at most this number of positions."""
 DRAWING = "Drawing"

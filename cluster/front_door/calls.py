@@ -44,8 +44,8 @@ class OpenSearch(AskTellSearch):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint for `banyan.reopen`; an existing file is replaced as a whole.
 
-        It has all answers that were told before this call, also those that wait for earlier ones. Raises
-        InvalidInput (``checkpoint``) if the file cannot be written.
+        The file has all answers that were told before this call, also those that wait for earlier ones.
+        Raises InvalidInput (``checkpoint``) if the file cannot be written.
         """
         file = Path(path)
         if file.is_dir() or not file.parent.is_dir():

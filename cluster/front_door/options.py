@@ -87,8 +87,9 @@ def read_call(
 ) -> tuple[SearchRequest, dict[str, Any]]:
     """The request of a call, and the options of its workers.
 
-    ``options``: its further keywords. ``endless`` as in `search.request.request_of`. ``named``: parameters of
-    the call that are fields of the request. Raises InvalidInput, UnknownOption.
+    ``options``: the keywords of the call beside its parameters. ``endless`` as in
+    `search.request.request_of`. ``named``: parameters of the call that are fields of the request. Raises
+    InvalidInput, UnknownOption.
     """
     of_search, of_workers = split(call, options)
     texts = tuple(moves.split()) if isinstance(moves, str) else tuple(moves)

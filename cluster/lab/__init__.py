@@ -1,1 +1,1 @@
-"""Everything that measures; only commands import it."""
+"""Everything that measures. Only commands import it, and the service for its measurements of speedup."""

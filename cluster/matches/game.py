@@ -112,7 +112,7 @@ def drawn(game: Game, state: State, seed: int) -> int:
 
 
 def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple[str, ...], str | None]:
-    """The start of both games of a pair: (position after the opening, moves of the opening, start position).
+    """The start of all games of a pair: (position after the opening, moves of the opening, start position).
 
     The start position is given as text unless it is the usual one. Raises InvalidInput (field ``openings``).
     """

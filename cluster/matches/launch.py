@@ -54,7 +54,10 @@ def run_match(
     out: Path | None,
     make_player: MakePlayer = player_of,
 ) -> int:
-    """Play and print the standing; the exit status. Raises InvalidInput, UnitFailed, ConnectionError."""
+    """Play a match and print its standing; returns the exit status.
+
+    Raises InvalidInput, UnitFailed, ConnectionError.
+    """
     with launch(output) as started:
         sprt = None if request.sprt is None else read_sprt(request.sprt)
         context, game = open_match(request, make_player)
@@ -76,8 +79,8 @@ def run_match(
 def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tuple[MatchContext, Game]:
     """Load the game and check all options, including the players and the openings.
 
-    Raises InvalidInput (fields ``game``, ``player``, ``games``, ``seed``, ``scoring``, ``opening_plies``,
-    ``openings``).
+    Raises InvalidInput (fields ``game``, ``player``, ``games``, ``seed``, ``sprt``, ``scoring``,
+    ``opening_plies``, ``openings``).
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
@@ -196,7 +199,7 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
 
 
 def efforts_table(match: Match) -> Table:
-    """What the moves of both players took."""
+    """The costs of the moves of both players: CPU time, simulations and nodes."""
     lines = [
         {
             "": name,

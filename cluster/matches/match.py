@@ -1,8 +1,8 @@
 """Matches: which games are played, when there are enough, and the folder in which they are kept.
 
-Games may end in any order. What they say does not depend on it: a sequential test looks at pairs in the order
-of their numbers, and ends with the first pair at which it can decide. Games beyond that pair are not counted,
-though some may have been played.
+Games may end in any order. The result does not depend on this order: a sequential test looks at pairs in the
+order of their numbers, and ends with the first pair at which it can decide. Games beyond that pair are not
+counted, though some may have been played.
 
 ``match.json`` in the folder of a match identifies it. Each finished game is appended to ``games.txt``, which
 is sorted when the match ends. A game is stored completely or not at all: an interrupted match can be resumed.
@@ -89,7 +89,7 @@ class Match:
         return [] if self.finished else [index for index in range(self.games) if index not in self._records]
 
     def add(self, index: int, record: GameRecord) -> None:
-        """A game was played."""
+        """Note the record of the game with this index, which has been played."""
         self._records[index] = record
         self._look()
 
@@ -191,7 +191,7 @@ class Tournament(Units):
         return [Task(index, Unit(index), context=key) for key, index in games]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """A game was played: it counts, and is kept."""
+        """Count a game that has been played, and keep it in the folder of its match."""
         self.matches[context].add(result.index, result.found)
         if self._folders:
             self._folders[context].keep(result.found)
@@ -202,9 +202,9 @@ class Tournament(Units):
         self.matches[context].retried += 1
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """A game raised and would do so again: raises UnitFailed, if its match is not over.
+        """Raise UnitFailed for a game that raised, and would do so again, unless its match is over.
 
-        What the rules of a game raise in this process is raised as it is: it names the file and the line.
+        An exception of the game's rules in this process is raised unchanged: it names the file and the line.
         """
         if self.matches[context].finished:
             return
@@ -213,7 +213,7 @@ class Tournament(Units):
         raise UnitFailed(f"the match failed: {error.removeprefix('PlayerFailed: ')}") from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """A game was lost too often: raises UnitFailed, if its match is not over."""
+        """Raise UnitFailed for a game that was lost too often, unless its match is over."""
         if not self.matches[context].finished:
             raise UnitFailed(f"the match failed: game {index + 1} was {reason}")
 

@@ -91,7 +91,7 @@ class GameRecord:
     seed: int = 0
     pair: int | None = None
     leg: int | None = None
-    """In a match: 1 if the match's player A was the first player, else 2."""
+    """In a match: the seat of player A, from 1; so 1 if A was the first player."""
     start: str | None = None
     opening: int = 0
     efforts: tuple[Effort, ...] = (Effort(), Effort())

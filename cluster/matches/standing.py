@@ -225,7 +225,7 @@ class Shares(PlayedGames):
 
     @property
     def mean_scores(self) -> tuple[float, float]:
-        """The mean scores at the end of A, and of B in a seat."""
+        """(A's mean score at the end of a game, B's mean score for each of its seats)."""
         own, other = 0.0, 0.0
         for index, record in self._games.items():
             scores = _scores(record)

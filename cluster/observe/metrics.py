@@ -62,7 +62,7 @@ def _metric(kind: str, name: str, text: str, values: Any, *labels: str) -> Metri
 
 
 counter, gauge, histogram = (partial(_metric, kind) for kind in ("counter", "gauge", "histogram"))
-"""Make metrics: see `_metric`, whose arguments after the first they take."""
+"""Make a metric of the kind in their name, with the further arguments of `_metric`."""
 
 
 SUMMED = ("simulations", "playouts", "jobs_done", "jobs_retried", "late_results")
@@ -142,7 +142,7 @@ class Metrics(Collector):
             self._executors[executor] = None
 
     def settle(self, put_off: Session | None = None) -> None:
-        """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
+        """Replace ended sessions, and the session ``put_off``, by their totals: their trees are released."""
         with self._lock:
             left = [known for known in self._sessions if known.outcome is None and known is not put_off]
             for known in self._sessions:

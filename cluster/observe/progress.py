@@ -63,7 +63,7 @@ class Sample:
 
 
 class Sampler:
-    """Takes samples of one session, with rates over the last RATE_S."""
+    """Takes samples of one session, with rates over the last RATE_S seconds."""
 
     def __init__(self) -> None:
         self._joined = self._left = 0

@@ -65,8 +65,8 @@ class Progress:
         drawable: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """``drawable``: whether the game is there; only lines are written if not. ``clock`` measures the cost
-        of drawing; when to draw is decided by the time of the search."""
+        """``drawable``: whether the board can be drawn; if not, only lines are written. ``clock`` measures
+        the cost of drawing, in seconds; when to draw depends on the elapsed time of the search."""
         self._console, self._enabled, self._clock = console, enabled, clock
         on_terminal = console.is_terminal and not console.is_dumb_terminal
         self._live_wanted = enabled and on_terminal and drawable
@@ -144,7 +144,7 @@ def view(search: Searched, sample: Sample, console: Console) -> RenderableType:
 def heat_map(board: Board, shares: dict[tuple[int, int], float], *, colour: bool) -> Text:
     """The board with two characters per cell, which are brighter the more visits a cell has.
 
-    Without colour, cells show tenths of the largest share.
+    ``shares``: shares of the visits by (row, column). Without colour, cells show tenths of the largest share.
     """
     text = Text(no_wrap=True)
     top = max(shares.values(), default=1.0)
@@ -253,7 +253,7 @@ def children_table(answer: Answer, rows: int) -> Table:
 
 
 def advice(session: Session) -> list[str]:
-    """What makes more of simulations that take long; empty if they do not, or if the search does so."""
+    """Advice to use more workers where a simulation takes long; empty if none is needed."""
     counters = session.coordinator.counters
     each_s = counters.job_durations.sum_s / max(1, counters.simulations - session.simulations_before)
     if each_s < SLOW_S or session.executor.num_workers >= MANY_WORKERS:

@@ -114,7 +114,7 @@ class Episodes(Units):
         self.seeds = range(context.request.seed, context.request.seed + number)
         stored = kept.read(EPISODES, _episode_of)
         self.played = {episode.seed: episode for episode in stored if episode.seed in self.seeds}
-        """By seed."""
+        """The episodes played so far, by seed."""
         self._kept = kept
 
     @property
@@ -158,7 +158,7 @@ def _episode_of(entry: dict[str, Any]) -> Episode:
 
 @dataclass(frozen=True)
 class Plan:
-    """Episodes from the seed of the search on, checked; with simulations only seeds change their moves."""
+    """Episodes whose options have been checked, with seeds from that of ``search`` on."""
 
     search: SearchRequest
     """The search of each move, as it was asked for."""
@@ -168,7 +168,7 @@ class Plan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What an episode depends on, apart from its seed."""
+        """The values that determine an episode, apart from its seed, as JSON."""
         context = self.context
         search = json.dumps(asdict(context.request))
         # As JSON has it: infinity is a text.
@@ -231,7 +231,7 @@ def run_plan(
     output: Output,
     out: Path | None,
 ) -> int:
-    """Play the episodes and print their returns; the exit status.
+    """Play the episodes and print their returns; returns the exit status.
 
     The first three arguments are those of `make_plan`. Raises InvalidInput, UnitFailed, ConnectionError,
     OSError.
@@ -281,7 +281,7 @@ def plan(
     executor: str = "auto",
     **options: Unpack[SearchOptions],
 ) -> PlanResult:
-    """Play episodes of a problem of one player, each move chosen by a search; returns what they came to.
+    """Play episodes of a problem of one player, each move chosen by a search, and return the result.
 
     Args:
         problem: A spec such as ``"gym:FrozenLake-v1"`` or ``"./mine.py"``, a game object, or a game class.
@@ -292,7 +292,7 @@ def plan(
         steps: The most moves of an episode; None: its own end.
         out: A folder in which each episode is kept; a plan that is started again plays the missing ones.
         workers, address, executor: Where episodes are played: in this process (``"inline"``), on workers of
-            Ray (``"ray"``), or there if there are several episodes (``"auto"``); nothing of it changes them.
+            Ray (``"ray"``), or on Ray if there are several episodes (``"auto"``); the episodes are the same.
         **options: Any other field of `search.SearchRequest`, listed below; ``lanes`` is 1 by default, since
             episodes already fill the workers, and ``playout_policy`` and ``final_move`` are by default
             ``auto``, as `banyan plan --help-all` describes it.

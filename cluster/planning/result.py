@@ -36,16 +36,16 @@ class PlanResult:
     problem: str
     """The problem with all its options."""
     episodes: tuple[Episode, ...]
-    """By seed."""
+    """The episodes, ordered by seed."""
     budget: str
-    """That of each move, such as ``500 simulations``."""
+    """The budget of each move, such as ``500 simulations``."""
     state_handling: str
     """How positions are copied: clone, copy (of what changes), deepcopy or replay."""
     clairvoyant: bool
     """Whether simulations saw what chance would bring."""
     examined: tuple[int, int] | None
-    """At how many places of random play, and of how many, it was examined whether simulations see what is
-    hidden; None where nothing was, as in problems whose rules say what is drawn."""
+    """Of places in random play, the number at which it was tested whether simulations see what is hidden, and
+    the number of all; None if nothing was tested, as in problems whose rules say what is drawn."""
     workers: int
     executor: str
     elapsed_s: float
@@ -65,7 +65,7 @@ class PlanResult:
 
     @property
     def simulations(self) -> int:
-        """Of all moves of all episodes."""
+        """Number of simulations of all moves of all episodes."""
         return sum(episode.simulations for episode in self.episodes)
 
     @property

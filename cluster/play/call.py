@@ -1,4 +1,4 @@
-"""`banyan.play`, and what it shares with the command `banyan play`: the table, its opening line, its end."""
+"""`banyan.play`, and what it shares with the command `banyan play`: to set up a game, and to play it."""
 
 from __future__ import annotations
 

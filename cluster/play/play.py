@@ -147,7 +147,7 @@ class Play:
 
     @property
     def new(self) -> bool:
-        """Whether one person begins the game, and has placed nothing yet."""
+        """Whether one person plays, no move was made, and no fleet was placed."""
         return not (self.placed or self._moves) and len(self.humans) == 1
 
     def place(self, places: Sequence[str]) -> str | None:
@@ -251,7 +251,10 @@ class Play:
         self.ply = ply
 
     def go_on(self) -> None:
-        """Continue the game from the position shown; all later moves are deleted."""
+        """Continue the game from the position shown; all later moves are deleted.
+
+        Raises InvalidInput (field ``moves``) if that would take back moves with hidden information.
+        """
         if not self.behind:
             return
         if self.game.hidden_information:

@@ -58,7 +58,7 @@ class Position:
         return [self.game.format_move(self.state, move) for move in self.game.legal_moves(self.state)]
 
     def to_json(self) -> dict[str, Any]:
-        """Its text, who moves, and the outcome if the game is over.
+        """The position as plain values: its text, who moves, and the returns if the game is over.
 
         Where there are rewards it has the ``scores`` so far, and where chance moves the ``outcomes`` with
         their probabilities.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINE_S = 2.0
-"""Where there is no terminal: least seconds between two lines of progress."""
+"""Shortest interval, in seconds, between two lines of progress where there is no terminal."""
 
 
 class UnitFailed(RuntimeError):
@@ -61,7 +61,7 @@ class UnitWorker:
         self._context: Any = None
 
     def load(self, context: Any) -> None:
-        """Load what the units of a context need; called when the context is another one than before."""
+        """Load what the units of a context need; called when the context differs from the one before."""
 
     def find(self, context: Any, unit: Unit) -> Any:
         """The result of a unit, which depends only on context and unit."""
@@ -102,7 +102,7 @@ class Units:
 
     @property
     def done(self) -> int:
-        """Number of units that are done, which grows while there is progress to be shown."""
+        """Number of finished parts, such as units or moves: a line is printed only when it has changed."""
         raise NotImplementedError
 
     def missing(self) -> Sequence[Task]:
@@ -170,7 +170,7 @@ class Jobset(Generic[U]):
 
     @property
     def cancel_noted(self) -> bool:
-        """Whether it is over; see `cluster.system.interruption.Cancellable`."""
+        """Whether the jobset is over; see `cluster.system.interruption.Cancellable`."""
         return self.finished
 
     def begin(self) -> list[Task]:
@@ -229,7 +229,7 @@ class UnitsProgress(StatusLine):
     """An observer of a jobset that shows its progress on standard error, inside its context manager."""
 
     def __init__(self, console: Console, in_short: Callable[[Any], list[str]], *, enabled: bool) -> None:
-        """``in_short``: what is done, in words, of the units of the jobset."""
+        """``in_short`` returns phrases that say what is done, for the `Units` of the jobset."""
         super().__init__(console, "starting ...", LINE_S, enabled=enabled)
         self._in_short = in_short
 

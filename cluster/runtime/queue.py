@@ -18,7 +18,7 @@ class LaneAffinity:
     """Assigns each lane of one context to a slot."""
 
     def __init__(self, slots: Iterable[int] = ()) -> None:
-        """``slots``: those that are there, and ready."""
+        """``slots``: the slots that are present and ready."""
         self._present = self._ready = tuple(slots)
         self._slots: dict[int, int] = {}
         self._moving: set[int] = set()
@@ -112,7 +112,7 @@ process does in the round. On two cores, 16 lanes, that saves the driver, Ray an
 of CPU time a round. Simulated, it gains 1 to 4 % with 3 million simulations on one to four workers, and loses
 at most 1 % elsewhere."""
 MANY_CALLS_PER_S = 700.0
-"""More calls in a second keep the driver from its other work, and two cores from that of the workers."""
+"""More calls per second keep the driver from its other work and, on two cores, the workers from theirs."""
 _WEIGHT = 0.05
 """Weight of the newest bundle in the mean duration of a job."""
 
@@ -135,7 +135,7 @@ class BundlesAhead:
         self._job_s = 0.0
 
     def note(self, tasks: Sequence[Task], busy_s: float) -> None:
-        """Note that a bundle took a worker so many seconds."""
+        """Note that a bundle of these tasks kept a worker busy for ``busy_s`` seconds."""
         if tasks and tasks[0].common is None and not tasks[0].pieces:
             job_s = busy_s / len(tasks)
             self._job_s += (job_s - self._job_s) * (_WEIGHT if self._job_s else 1.0)
@@ -187,8 +187,8 @@ class TaskQueue:
         self._size = 0
 
     def bundle_size(self, bundles: int, processes: int, running: int) -> float:
-        """Number of tasks of one of ``bundles`` bundles, where a worker gets some and a process those of its
-        workers at once; 0 if no task waits.
+        """Number of tasks, not rounded, of one of ``bundles`` bundles; a process of several workers gets
+        their bundles as one. 0 if no task waits.
 
         A round ends when all its tasks have ended, so its remaining tasks are divided into smaller and
         smaller bundles; ``running`` tasks do not count. Without rounds, running tasks count too: a worker
@@ -207,9 +207,9 @@ class TaskQueue:
         """Remove and return the next bundle for the workers of these slots; empty if there is no task for
         them.
 
-        It has one task at least and ``most``, rounded, at most, and is complete once there is one for each
-        worker and their work reaches ``work``. All tasks of a bundle have one common part. Pieces of a lane
-        go to the slot that keeps the lane's state. ``num_slots`` is for subclasses.
+        The bundle gets tasks until it has one for each worker and their total work reaches ``work``, but at
+        most ``most`` tasks (rounded, and 1 or more). All its tasks have the same common part. Pieces of a
+        lane go to the slot that keeps the lane's state. ``num_slots`` is for subclasses.
         """
         self._divide()
         sources = [source for slot in slots if (source := self._at_slot.get(slot))] or [self._waiting]
@@ -241,7 +241,7 @@ class TaskQueue:
         return True
 
     def lanes(self) -> set[Hashable]:
-        """The lane keys of all waiting tasks; their number is that of workers that could be busy."""
+        """The lane keys of all waiting tasks: as many workers could be busy with them."""
         return {task.lane_key for task in chain(self._waiting, self._new, *self._at_slot.values())}
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -61,7 +61,7 @@ class Session:
     _restarts: int = 0
     """`_restarted` at the beginning of this run."""
     work_unit_s: float | None = None
-    """The unit of its tasks' work in seconds of a worker; None: simulations."""
+    """Unit of `Task.work`, in seconds of a worker; None: work is a number of simulations."""
 
     @property
     def search(self) -> Search:

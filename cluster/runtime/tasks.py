@@ -117,7 +117,7 @@ class AwaitingWorker(TaskWorker, Protocol):
         """How many jobs of a context should be begun before the first has ended; 1: `run` them instead."""
 
     def begin(self, context: Any, job: Any) -> Future[Any]:
-        """Begin a job; the future gets what `run` returns or raises. It can be cancelled."""
+        """Begin a job; the future, which can be cancelled, gets what `run` returns or raises."""
 
 
 @runtime_checkable
@@ -125,9 +125,9 @@ class JoiningWorker(TaskWorker, Protocol):
     """A worker that can run several jobs as one."""
 
     def together(self, context: Any, jobs: Sequence[Any], threads: int, sent: bool) -> Any | None:
-        """One job in place of these, whose indices follow each other: a `divided` one, with a part for each
-        of so many threads and the outcome of all; None if they are to run one by one. ``sent``: whether the
-        outcome is kept while others run, and leaves this process."""
+        """One `divided` job in place of ``jobs``, which have consecutive indices: it has a part for each of
+        ``threads`` threads, and one outcome. None if the jobs must run one by one. ``sent``: whether the
+        outcome leaves this process, and is kept while other jobs run."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class JobDone:
     """An Outcome; in a search, a JobResult, which may be that of several jobs."""
     context: int = OPENED
     held_s: float = 0.0
-    """Seconds from the end of the job to that of the call that ran it, and further ones."""
+    """Seconds from the end of the job to the end of its call, in which further jobs may run."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def keys_of(event: Event) -> list[tuple[int, int]]:
 
 
 def jobs_of(result: Any) -> int:
-    """The number of jobs whose result it is."""
+    """The number of jobs that a result stands for."""
     return getattr(result, "jobs", 1)
 
 
@@ -217,7 +217,7 @@ class Executor(Protocol):
     def add_context(self, key: int, context: Any) -> None:
         """Add a context, whose tasks can be submitted from then on. Its first task prepares a worker.
 
-        Subclasses that run one search at a time cannot; nor have they any to forget.
+        Raises RuntimeError in an executor that runs one search at a time, as does `forget_context`.
         """
         raise RuntimeError(f"{self.name}: one search at a time")
 

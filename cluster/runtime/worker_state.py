@@ -141,7 +141,7 @@ class WorkerStatus:
         return self.busy_s + (max(0.0, now_s - self.begun_s) if self.state is WorkerState.BUSY else 0.0)
 
     def worked(self, seconds: float, jobs: int, simulations: int) -> None:
-        """Count jobs that have ended; what a busy worker does now begins."""
+        """Count jobs that have ended after ``seconds`` of work; what the worker does next begins now."""
         self.begun_s = time.monotonic()
         self.busy_s += seconds
         self.jobs_done += jobs

@@ -94,7 +94,7 @@ class Resources:
         )
 
     def actor_options(self, workers: int) -> dict[str, Any]:
-        """The options for a Ray actor of so many workers."""
+        """The options for a Ray actor of ``workers`` workers."""
         others = {name: workers * each for name, each in self.others.items()}
         return {"num_cpus": workers * self.cpus, "num_gpus": workers * self.gpus, "resources": others}
 
@@ -118,9 +118,10 @@ class Resources:
     def held_in(
         self, machines: Collection[Mapping[str, float]], free: Mapping[str, float], workers: int
     ) -> str:
-        """What other programs hold of a resource that is used up, and what to do; empty if none is.
+        """A message on a used-up resource that other programs hold, with advice; empty if there is none.
 
-        ``free``: the unused amounts of all machines together; ``workers``: how many have their resources.
+        ``free``: unused amounts of all machines together, by Ray's resource names. ``workers``: number of
+        workers that have got their resources.
         """
         for name, each in self.bundle().items():
             total = sum(machine.get(name, 0) for machine in machines)

@@ -14,7 +14,7 @@ from cluster.service.request_models import SearchBody
 from search.result import STOPPED_BY, Answer, SearchResult
 
 DESCRIBED = ConfigDict(use_attribute_docstrings=True)
-"""Of models with dataclasses in their fields: the texts below the fields of these are their descriptions."""
+"""Configuration of models with dataclasses as fields: their attribute docstrings become descriptions."""
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
@@ -152,7 +152,7 @@ class Cluster(ClusterMoment):
 
 
 class Tick(ClusterMoment):
-    """What a second has changed in `Cluster`; lists of numbers are by slot."""
+    """What has changed in `Cluster` within a second; lists of numbers are by slot."""
 
     point: Point | None = Field(description="A new point of the history, if a step is over.")
     strips: list[int] = Field(description="The last second.")
@@ -201,7 +201,7 @@ CurvePoint = tuple[float, float | None, float]
 
 
 class Curve(BaseModel):
-    """How a search has gone on so far."""
+    """Value and rate of a search from its beginning until now or its end."""
 
     points: list[CurvePoint] = Field(
         description="From the beginning, at most 240: elapsed seconds, value (null: no best move), recent "
@@ -244,7 +244,7 @@ class Refusal(BaseModel):
 
 
 class Taken(BaseModel):
-    """What became of evaluations."""
+    """Which evaluations were taken, and which were refused."""
 
     id: str
     state: State
@@ -362,7 +362,7 @@ class PositionView(BaseModel):
 
 
 class MoveView(BaseModel):
-    """A player's move, and what it says about the position."""
+    """A player's move, and what the player says about the position."""
 
     game: str
     player: str = Field(

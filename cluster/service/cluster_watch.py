@@ -1,8 +1,8 @@
-"""What the workers and the searches of a server did of late: the data of the page "Cluster".
+"""What the workers and the searches of a server did recently: the data of the page "Cluster".
 
-Once a second a thread reads the counters that executors and coordinators keep anyway, whether anybody looks
-or not; only then is there a history when somebody does. `ClusterWatch` makes of them the object `Cluster` and
-its changes (answer_models.py).
+Once a second a thread reads the counters of executors and coordinators, even if nobody looks, so that there
+is a history when somebody does. `ClusterWatch` makes the object `Cluster` and its changes (answer_models.py)
+from these counters.
 
 Capacity: 15 minutes of points every 2 s with at most 6 entries are 170 kB as JSON, and a worker with a strip
 of 60 s is 0.4 kB, a mark 0.1 kB.
@@ -26,19 +26,19 @@ from search.coordinator import Counters
 SPAN_S, STEP_S, STRIP_S = 900, 2, 60
 """Seconds of the history, of one of its points, and of the strip of a worker."""
 RECENT_S = 5
-"""Seconds for which the rate of a worker, and its share of time in jobs, are a mean."""
+"""Seconds over which the rate of a worker, and its share of time in jobs, are averaged."""
 MARKS = 2000
 """Largest number of marks."""
 ENTRIES, OTHERS = 5, "others"
 """Searches in a point of the history; the sum of the others has this id."""
 NO_PROCESS, STARTING, UNSEEN = -1, -2, -3
-"""Entries of a strip beside the percent of a second spent in jobs; UNSEEN also for one given back."""
+"""Entries of a strip instead of the per cent of a second spent in jobs; UNSEEN also if it was given back."""
 STAYS = 1.5
-"""Seconds that another search must have more than the one shown for a worker, to be shown instead."""
+"""Recent seconds by which another search must exceed the one shown for a worker, to be shown instead."""
 CLUSTER, TICK = "cluster", "tick"
 """Names of the events: the whole object, and its change in a second."""
 NODE_GONE = "node has died"
-"""In the reason of a loss: Ray has lost the whole machine."""
+"""Text in the reason of a loss which says that Ray has lost the whole machine."""
 LOG = logging.getLogger("banyan.watch")
 Tell = Callable[..., object]
 

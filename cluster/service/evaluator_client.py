@@ -29,7 +29,10 @@ def evaluate(leaf: dict[str, Any]) -> tuple[float, dict[str, float] | None]:
 
 
 def call(url: str, body: dict[str, Any] | None = None) -> Any:
-    """Send a GET request, or a POST request with this body, again if the server restarts; the answer."""
+    """Send a GET request, or a POST request with ``body``; returns the answer as JSON values.
+
+    The request is repeated while the server is busy or restarts. Raises OSError.
+    """
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get("BANYAN_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"

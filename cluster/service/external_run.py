@@ -1,7 +1,7 @@
 """A run of a search whose leaves are evaluated by clients, in the threads of their requests.
 
-The coordinator is that of every search. Its jobs go to a desk instead of the executor, and the desk's results
-come back as events. The pool ends the run, and writes its checkpoints.
+The coordinator is that of every search. Its jobs go to a `Desk` (search/ask_tell/desk.py) instead of the
+executor, and the desk's results come back. The pool ends the run, and writes its checkpoints.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ExternalRun(Run):
         super().__init__(opened, *others, **options)
         self.guard = threading.RLock()
         self.heard_s = self.clock()
-        """When a client has last given an answer. To ask, or to send an answer again, is no sign of life:
-        who evaluates nothing can do it as often as he likes."""
+        """When a client last gave a new answer, by `clock`. Requests for leaves and repeated answers do not
+        count: a client that evaluates nothing can send any number of them."""
         self._desk = Desk(opened.coordinator)
         self._begun = self._closed = False
         if opened.further:
@@ -58,7 +58,7 @@ class ExternalRun(Run):
 
     @property
     def contexts(self) -> Mapping[int, Any]:
-        """None: no worker of the pool gets a task."""
+        """Empty, because no worker of the pool gets a task."""
         return {}
 
     def begin(self) -> list[Task]:
@@ -91,7 +91,7 @@ class ExternalRun(Run):
             self._closed = True
 
     def ask(self, most: int, deadline_s: float) -> list[Leaf]:
-        """Up to that many leaves, which are handed out again unless they are answered in ``deadline_s``."""
+        """Up to ``most`` leaves, handed out again if they are not answered within ``deadline_s`` seconds."""
         with self.guard:
             if not self._begun or self._closed or self.finished:
                 return []

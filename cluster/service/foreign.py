@@ -24,7 +24,7 @@ SECONDS = 20.0
 """Limit of CPU time and of wall time of one request, including the compilation of a game's rules. Time for
 which other programs have the cores does not count (but see MOST_TIMES)."""
 MOST_TIMES = 9
-"""Limit of wall time with what does not count, as a multiple of the limit."""
+"""Limit of wall time, including time that does not count, as a multiple of the limit in seconds."""
 WAITING = 8
 """Largest number of waiting requests. More would block all threads of the server, so they are refused."""
 PROGRAM = "cluster.service.foreign_process"
@@ -51,9 +51,9 @@ class Foreign:
     ) -> dict[str, Any]:
         """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
 
-        ``address``, ``check``: as in `Turns.turn`; None waits even if many requests are waiting. When
-        ``check`` raises during the call, the process is ended. Raises InvalidInput (field ``game``, or the
-        field that the call refuses) and Problem (429: too many requests; 503: there is no process).
+        ``address``, ``check``: as in `Turns.turn`; ``address`` None: waits even if many requests are waiting.
+        When ``check`` raises during the call, the process is ended. Raises InvalidInput (field ``game``, or
+        the field that the call refuses) and Problem (429: too many requests; 503: there is no process).
         """
         turn = nullcontext() if address is None else self._turns.turn(address, check)
         with turn, self._lock:

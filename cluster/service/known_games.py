@@ -34,11 +34,11 @@ from search.prepare import check_request
 from search.request import SearchRequest
 
 MOVES = 8
-"""Largest number of moves that are computed or wait for it, of players whose kernels are compiled and of
-others. More would block all threads of the server."""
+"""Largest number of requests for moves that are served or wait, for players whose kernels are compiled; for
+others as many again. More would block all threads of the server."""
 PASSED = 1024
-"""Number of requests whose passed trial is remembered, more than can be open at a time; and of compiled
-players."""
+"""Number of requests that are remembered as having passed a trial, more than can be open at a time; and of
+players that are remembered as compiled."""
 LOG = logging.getLogger("banyan.games")
 OPTION = "--allow-games"
 FORM = (
@@ -151,7 +151,7 @@ class KnownGames:
     def read(self, spec: str, body: PositionBody, address: str = "") -> dict[str, Any]:
         """The description of a position.
 
-        Raises InvalidInput (fields ``game``, ``moves``, ``position``), Problem (429, 503).
+        Raises InvalidInput (field ``game``, or one of the body), Problem (429, 503).
         """
         if self.allowed.is_foreign(spec):
             return self._foreign.ask("read", spec, spec, body, address=address)

@@ -107,8 +107,8 @@ class Feed:
             return [event for event in self._events if event.id > last], self.closed
 
     async def follow(self, seen: int) -> AsyncGenerator[FeedEvent]:
-        """Events with ids above ``seen`` until there will be no more; for 0 only the last one of each kind of
-        those that are stored: earlier ones are superseded."""
+        """Events with ids above ``seen``, until there will be no more. ``seen`` 0: of the stored events only
+        the last of each kind, which supersedes the others."""
         follower = Follower()
         with self._lock:
             self._followers.add(follower)
@@ -185,10 +185,10 @@ class Live:
         self.cancelled = record.to_cancel
         """Whether it should end as soon as possible."""
         self.place = -record.priority, record.number
-        """The priority and the arrival by which it waits."""
+        """Sort key of a waiting search: the priority, negated, then the order of arrival."""
         self.idle_since_s = 0.0
-        """When a client was last heard of, by the clock of `ExternalRun`, if the search has lost its place to
-        another for that; 0 otherwise."""
+        """If the search lost its place to another because no client answered: when a client last did, by the
+        clock of `ExternalRun`; 0 otherwise."""
         self.run: Run | None = None
         self.progress: dict[str, Any] | None = None
         """Replaced as a whole and never modified, because other threads read it."""
@@ -202,11 +202,11 @@ class Live:
 
     @property
     def order(self) -> tuple[bool, tuple[int, int]]:
-        """The sort key by which searches begin: those whose clients have gone last."""
+        """The sort key by which searches begin; those that lost their place for lack of answers come last."""
         return self.idle_since_s > 0.0, self.place
 
     def turn(self, state: str, now_s: float | None = None) -> None:
-        """Set and publish the state; ``now_s``: the time of a start, of which the first counts."""
+        """Set and publish the state. ``now_s``: time of a start, in seconds since 1970; the first stays."""
         self.record = replace(self.record, state=state, started_s=self.record.started_s or now_s)
         self.feed.publish(STATE, {"partial": True, "id": self.id, "state": state})
 

@@ -26,8 +26,8 @@ from search.coordinator import SearchFailed
 from search.result import SearchResult
 
 IDLE_S = 0.5
-"""Longest sleep of the pool, in seconds, when nothing runs (a command wakes it); a run whose client was heard
-later than that is not put off."""
+"""Longest sleep of the pool, in seconds, when nothing runs (a command wakes it). A run whose client answered
+within this time is not put off."""
 RENEW_AFTER_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Delays before the executor is created again, in seconds, by the number of failures."""
 LOG = logging.getLogger("banyan.pool")
@@ -75,7 +75,7 @@ class Run(Session):
 
     @property
     def idle_s(self) -> float:
-        """Seconds since a client did something for the run."""
+        """Seconds since a client last gave an answer; 0 for a run that needs no client."""
         return 0.0
 
     def begin(self) -> list[Task]:

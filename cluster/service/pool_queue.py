@@ -57,7 +57,7 @@ class PoolQueue(TaskQueue):
         """By priority: the largest used time of a run just before it was served."""
 
     def open(self, context: int, priority: int, limit: int | None = None) -> None:
-        """Accept tasks of this run from now on. ``limit``: only the first so many workers get them."""
+        """Accept tasks of this run from now on. ``limit``: only the first ``limit`` workers get them."""
         waiting = self._runs[context] = _Waiting(context, priority, self._reached_s[priority], limit)
         waiting.tasks.settle(waiting.among(self._present), ())
 

@@ -60,7 +60,7 @@ def game_json(spec: str) -> dict[str, Any]:
 
 
 def read(spec: str, body: PositionBody) -> dict[str, Any]:
-    """The description of a position. Raises InvalidInput (fields ``game``, ``moves``, ``position``)."""
+    """The description of a position. Raises InvalidInput (field ``game``, or one of the body)."""
     game = load(spec)
     state = _start(game, body.position, body.deal)
     placing = None
@@ -92,7 +92,7 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
 
 
 def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_time) -> dict[str, Any]:
-    """The move of a preset's player, and what it says about the position; where chance moves, an outcome.
+    """The move of a preset's player, with its value and effort; where chance moves, an outcome.
 
     ``clock`` returns CPU seconds of the calling thread. Raises InvalidInput (fields ``game``, ``moves``,
     ``position``, ``preset``), and what the clock raises if that is Cancelled.

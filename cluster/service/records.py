@@ -93,7 +93,7 @@ REOPENED: dict[str, Any] = {
     "finished_s": None,
     "to_cancel": False,
 }
-"""What a search that is opened again has no more."""
+"""Values of a search that is opened again: queued, without its end."""
 COLUMNS = tuple(each.name for each in fields(Record) if each.name != "unreadable")
 _ROW = TypeAdapter(Record)
 

@@ -62,11 +62,11 @@ from search.worker import Worker
 KINDS = {f"{kind}.json": kind for kind in ("speedup", "predict", "strength")}
 DEPTH = 3
 MOST, CONTENTS = 200, 4
-"""Files that are listed, the newest ones, and files whose content is remembered."""
+"""Largest number of listed files, the newest ones, and of files whose content is cached."""
 MOST_FOLDERS = 1000
 """Folders of one depth in which files are looked for: those that have changed last."""
 MOST_BYTES, MOST_VALUES = 5_000_000, 400_000
-"""Size of a file that is shown, in bytes and about in values: all other threads stand while it is parsed."""
+"""Largest file that is shown, in bytes and roughly in values: all other threads stop while it is parsed."""
 OWN_FOLDER = "checkpoints"
 """The folder with the server's own files, which may be thousands."""
 TITLE = 200
@@ -93,7 +93,7 @@ class Report:
 
 
 File = tuple[str, int, int, int]
-"""A file as it was found: its path, and what changes when it does: time (ns), bytes, and inode."""
+"""A file as it was found: its path, and what identifies its content: time (ns), bytes, and inode."""
 
 
 class Reports:
@@ -246,14 +246,14 @@ class _Unkept(Keeper):
 
 @dataclass
 class Measurement:
-    """How a measurement stands."""
+    """The state of a measurement."""
 
     id: str
     game: str
     strategies: list[str]
     workers: list[int]
     seconds: float
-    """About how long it was to take."""
+    """About how long the measurement was planned to take."""
     started: float = field(default_factory=time.time)
     """Unix time in seconds."""
     state: Literal["running", "done", "cancelled", "failed"] = "running"
@@ -281,8 +281,8 @@ class SpeedupRun(SpeedupRunner):
         seconds: float,
         thread: ThreadPoolExecutor,
     ) -> None:
-        """``workers``: the largest number. The budget of the request is chosen here. ``thread``: where it
-        waits for the one before, which may be cancelled but compile kernels for some seconds more."""
+        """``workers``: the largest number. The budget of the request is chosen here. ``thread`` runs one
+        measurement at a time: a cancelled one may compile kernels for some seconds more."""
         counts = sorted({*(2**k for k in range(workers.bit_length())), workers})
         self.now = Measurement(uuid.uuid4().hex[:16], request.game, [*strategies], counts, seconds)
         self.executor = searches.pool.executor.name
@@ -299,7 +299,7 @@ class SpeedupRun(SpeedupRunner):
         thread.submit(self._run)
 
     def view(self) -> Measurement:
-        """How it stands now."""
+        """The present state of the measurement."""
         if self.now.state != RUNNING:
             return self.now
         if self.cancelled.is_set():
@@ -408,11 +408,14 @@ class Speedups:
 
     @property
     def num_workers(self) -> int:
-        """The number of workers that are there."""
+        """Number of live workers."""
         return sum(worker.alive for worker in self._searches.pool.executor.workers)
 
     def start(self, body: SpeedupBody, address: str) -> SpeedupRun:
-        """Start a measurement for a client at this address. Raises InvalidInput, Problem (403, 409, 503)."""
+        """Start a measurement for a client at this address.
+
+        Raises InvalidInput, Problem (403, 409, 429, 503).
+        """
         if not self.allowed:
             raise Problem(403, f"measurements are not allowed on this server, which runs without {ALLOW}")
         limits, available = self._searches.limits, self.num_workers

@@ -65,7 +65,7 @@ Policy = (
 
 
 class Strict(BaseModel):
-    """No other fields, no other types, and numbers that are."""
+    """A model that refuses unknown fields, values of other types, and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -204,7 +204,7 @@ class MoveBody(Strict):
     )
 
     def check(self, limits: Limits) -> None:
-        """Raises InvalidInput for more than is taken."""
+        """Raise InvalidInput (``seconds``) for more time than the server allows for a move."""
         longest_s = min(limits.move_seconds, limits.seconds)
         if self.seconds > longest_s:
             raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")

@@ -52,8 +52,8 @@ NOTED_S = 0.2
 FORGET_EVERY = 50
 """Old searches are deleted each time this number of searches has ended."""
 IDLE_S, LONG_IDLE_S, FIRST_S = 2.0, 30.0, 10.0
-"""After so many seconds without an answer, a search with an external evaluator gives its place to a waiting
-search of a higher priority, to any other, and to any other if it had no answer since it began."""
+"""Seconds without an answer after which a search with an external evaluator gives its place to a waiting
+search: to one of a higher priority, to any other, and to any other if no client has answered yet."""
 DEATHS = 3
 """A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")

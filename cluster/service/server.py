@@ -39,7 +39,7 @@ SWITCH_S = 0.001
 """Python's thread switch interval: merges in the pool's thread must not delay requests, which need several
 turns."""
 SEND_BYTES = 256 * 1024
-"""What the kernel keeps for a client that does not read; by itself it keeps megabytes."""
+"""Bytes that the kernel buffers for a client that does not read; its default is megabytes."""
 BACKLOG = 2048
 """Connections that wait in the kernel, also during a restart of the server."""
 LEAVE_S = 1

@@ -26,7 +26,7 @@ from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, REOPENED, Recor
 from games.errors import InvalidInput
 
 FORMAT, MADE = 2, b"there are records\n"
-"""Version of the stored format, and the content of a folder's lock when its database was made."""
+"""Version of the stored format, and content of a folder's lock file once its database exists."""
 LAST_S = 1.0
 """Seconds for which a killed server may still hold the lock of its folder while its process ends."""
 _SCHEMA = """
@@ -312,7 +312,7 @@ class Store:
         return [record_of(row) for row in rows]
 
     def forget(self, kept: int) -> list[str]:
-        """Delete the oldest searches that are over, except the last ``kept``; returns their ids."""
+        """Delete searches that are over, except the last ``kept`` of these; returns the deleted ids."""
         with self._transaction() as db:
             rows = db.execute(
                 "DELETE FROM search WHERE number IN (SELECT number FROM search WHERE state IN (?, ?, ?)"

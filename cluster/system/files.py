@@ -12,7 +12,7 @@ KEPT = "what was written before is kept"
 
 @contextmanager
 def naming(file: Path) -> Iterator[None]:
-    """Within it an error names this file, as the system does only where one is opened, and what is kept."""
+    """Context manager in which an OSError gets the name of this file, and a note that old content is kept."""
     try:
         yield
     except OSError as error:
@@ -23,10 +23,10 @@ def naming(file: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file to write, beside the path and with its suffix, which then takes its place; the target of a link
-    is replaced, not the link.
+    """Context manager that yields another path in the same folder, with the same suffix, to write to; at the
+    end that file replaces ``path``. The target of a link is replaced, not the link.
 
-    After an error, or if the process is killed meanwhile, what is at the path stays. Raises OSError.
+    After an error, or if the process is killed meanwhile, the file at ``path`` stays. Raises OSError.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_stem(f"{target.stem}.{os.getpid()}")

@@ -45,9 +45,10 @@ class Abandoned(RuntimeError):
 
 
 def until_signal(unit: Callable[..., T], *arguments: object) -> T:
-    """Run a unit of work, which the signal that cancels the watched work breaks off: raises Abandoned.
+    """Run a unit of work and return its result; a signal that cancels the watched work breaks the unit off.
 
-    Only in the main thread; and the unit must not change what is used after it.
+    Raises Abandoned if that happens, which it does in the main thread only. The unit must not change anything
+    that is used after it.
     """
     global _unit_runs
     try:
@@ -74,7 +75,7 @@ class Cancellable(Protocol):
 
     @property
     def cancel_noted(self) -> bool:
-        """Whether the search is ending by itself, so that the process must not be ended before its result."""
+        """Whether the work ends by itself after `cancel`: then the process must not be ended before that."""
 
 
 class Interruption:

@@ -52,7 +52,10 @@ class Kept:
                 )
 
     def read(self, file: str, entry: Callable[[Any], T]) -> list[T]:
-        """What ``entry`` makes of the lines of a file. Raises InvalidInput (out) for lines of others."""
+        """What ``entry`` makes of each line of a file, as JSON values.
+
+        Raises InvalidInput (out) for a line that is not JSON or that ``entry`` refuses.
+        """
         found = []
         try:
             for number, line in enumerate(whole_lines(self._path / file) if self._path else ()):
@@ -67,7 +70,7 @@ class Kept:
         return found
 
     def add(self, file: str, value: Any) -> None:
-        """Append a line to a file."""
+        """Append ``value`` to a file, as a line of JSON."""
         if self._path is not None:
             if file not in self._begun:
                 replace_text(self._path / file, "".join(whole_lines(self._path / file)))
@@ -75,7 +78,7 @@ class Kept:
             append(self._path / file, json.dumps(value) + "\n")
 
     def replace(self, file: str, values: Iterable[Any]) -> None:
-        """Replace the lines of a file, to which none is appended."""
+        """Replace all lines of a file, which must not be one that `add` appends to."""
         if self._path is not None:
             replace_text(self._path / file, "".join(f"{json.dumps(value)}\n" for value in values))
 

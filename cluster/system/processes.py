@@ -30,7 +30,7 @@ def num_cores(root: Path = Path("/")) -> int:
 
 
 def tell_of_quota(say: Callable[[str], None], root: Path = Path("/")) -> None:
-    """Say it in a line if a quota limits this process to fewer cores than there are."""
+    """Call ``say`` with a line if a quota limits this process to fewer cores than there are."""
     cores, quota = _cores_without_quota(), _quota(root)
     if quota < cores:
         say(f"the CPU quota of this container is {quota:g} of {cores} cores: it counts as {num_cores(root)}")
@@ -95,8 +95,8 @@ def marked(setting: str) -> set[int]:
 
 
 def waited_s(pid: int, every_thread: bool = False) -> float:
-    """Seconds in which the first thread of a process, or the one with the most, was ready to run and had no
-    core; 0 if not known."""
+    """Seconds in which the first thread of a process was ready to run and had no core; with ``every_thread``,
+    those of the thread that waited most. 0 if not known."""
     most_s = 0.0
     for entry in (_PROC / str(pid)).glob("task/*/schedstat" if every_thread else "schedstat"):
         with contextlib.suppress(OSError, ValueError, IndexError):

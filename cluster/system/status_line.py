@@ -49,7 +49,7 @@ class StatusLine:
     def show(self, done: int, elapsed_s: Callable[[], float], text: Callable[[float], str]) -> None:
         """Show ``text(elapsed seconds)`` and a note of a worker if it is due.
 
-        A plain line is printed only if ``done`` has grown, or if there are new notes.
+        A plain line is printed only if ``done`` or the notes have changed.
         """
         now = elapsed_s()
         if not self._enabled or now < self._due_s:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 OUTPUT = "Output"
-"""The heading of its options in help."""
+"""The heading of the options of `Output` in help."""
 WIDE = 10_000
 """Width in columns of output that does not go to a terminal, so that lines are never cut or wrapped."""
 NAME_WIDTH = 13
@@ -82,7 +82,7 @@ def results() -> TextIO:
 
 @contextmanager
 def results_alone() -> Iterator[None]:
-    """Within it ``sys.stdout`` is standard error, and only `results` is standard output."""
+    """Context manager in which ``sys.stdout`` is standard error, and only `results` is standard output."""
     global _results
     before, _results = _results, results()
     try:
@@ -131,7 +131,7 @@ def _like(stream: io.TextIOWrapper, raw: io.FileIO, errors: str | None) -> io.Te
 
 @contextmanager
 def typed_at_terminal() -> Iterator[None]:
-    """Within it file 1 is standard output again, as ``input`` needs it in order to edit lines."""
+    """Context manager in which file 1 is standard output again: ``input`` edits lines only there."""
     if _results is None or not _results.isatty():
         yield
         return

@@ -37,9 +37,9 @@ def make_executor(
 ) -> Executor:
     """Create and start an executor. ``workers`` None: one per CPU; ``address`` None: an embedded local Ray.
 
-    ``name`` is ``ray``, ``threads`` (of this process; only for searches), ``inline`` (one of them), or
-    ``auto``: without an address, a search runs in threads or begins in one (`HandoverExecutor`); everything
-    else uses ``ray``. Threads ignore ``job_timeout_s``: a job in one of them cannot be ended.
+    ``name`` is ``ray``, ``threads`` (of this process; only for searches), ``inline`` (the caller's thread),
+    or ``auto``: without an address, a search runs in threads or begins inline (`HandoverExecutor`);
+    everything else uses ``ray``. Threads ignore ``job_timeout_s``: a job in a thread cannot be ended.
 
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` creates, in each process, the object that runs jobs. ``in_flight``: bundles per worker; 1
@@ -51,7 +51,7 @@ def make_executor(
     ends the wait for a starting local Ray.
 
     Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
-    worker_resources).
+    worker_resources), and ConnectionError if Ray could not be started.
     """
     if name not in NAMES:
         raise InvalidInput("executor", name, " or ".join(NAMES))

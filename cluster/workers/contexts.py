@@ -62,7 +62,7 @@ class ContextWorkers:
         self._contexts: dict[int, Any] = {}
         self._workers: dict[int, TaskWorker] = {}
         self.begun: Inbox[tuple[int, int]] = Inbox()
-        """By the futures of their outcomes: context and index of the jobs that were begun."""
+        """Jobs that were begun: the (context, index) of each by the future of its outcome."""
         self.at_once = 1
         """How many jobs of the context OPENED should be begun before the first has ended; those of other
         contexts run one at a time."""
@@ -91,8 +91,8 @@ class ContextWorkers:
             self._workers.pop(key, None)
 
     def run(self, key: int, index: int, job: Any) -> JobDone | JobFailed | None:
-        """Run a job in the context with this key, or begin it if it awaits something: then None, and `ended`
-        returns its event."""
+        """Run a job in the context with this key and return its event. A job that awaits something is only
+        begun: returns None, and `ended` returns the event later."""
         try:
             worker = self._worker(key)
             if key != OPENED or self.at_once == 1:
@@ -106,9 +106,9 @@ class ContextWorkers:
     def joined(
         self, jobs: Sequence[tuple[int, int, Any]], threads: int, sent: bool
     ) -> list[tuple[int, list[int], Any]]:
-        """The jobs, each given by its context, index, and itself; where a worker can, those that follow each
-        other as one, with all their indices, for so many threads. ``sent``: whether results leave this
-        process."""
+        """Join jobs with consecutive indices where their worker can. ``jobs``: tuples (context, index, job).
+        Returns tuples (context, indices, job), where a joined job has a part for each of ``threads`` threads.
+        ``sent``: whether results leave this process."""
         found: list[tuple[int, list[int], Any]] = []
         for (key, _), places in groupby(range(len(jobs)), lambda at: (jobs[at][0], jobs[at][1] - at)):
             run = [jobs[place] for place in places]

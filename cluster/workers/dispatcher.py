@@ -72,9 +72,9 @@ class Dispatcher:
         self._hands = 1
         """Number of workers that can take jobs; at least 1."""
         self._processes = 1
-        """Number of processes that the workers are."""
+        """Number of processes that run the workers."""
         self._settled = -1
-        """Number of changes of workers that lanes were assigned after."""
+        """Number of changes in the log of workers when lanes were last assigned."""
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the state of a moving lane: by call, the lane and the process that has the
         state."""
@@ -85,7 +85,7 @@ class Dispatcher:
         """Number of bundles sent."""
 
     def open(self, context: Any) -> None:
-        """Forget all contexts but this one, which workers are prepared for; None: for none."""
+        """Forget all contexts but this one, for which workers are prepared; None: forget all of them."""
         self._contexts = {} if context is None else {OPENED: context}
         self.forget_ray()
         self.ahead.clear()
@@ -116,7 +116,7 @@ class Dispatcher:
             self._forget(process)
 
     def forget_ray(self) -> None:
-        """Forget what Ray keeps, and the states of lanes that were to come from it."""
+        """Forget the values stored in Ray, and wait no longer for states of moving lanes."""
         self._stop_moving(list(self._moving))
         self._published.clear()
         self._roomy.clear()
@@ -131,7 +131,7 @@ class Dispatcher:
         process.forget()
 
     def prepare(self, process: Process) -> Future[bytes]:
-        """Make a process load the context that the executor was opened with."""
+        """Make a process load the context that the executor was opened with; returns the call's future."""
         process.contexts, process.common_key = {OPENED} & self._contexts.keys(), None
         process.threads = max(1, sum(slot.status.slot < len(self._slots.used) for slot in process.slots))
         hear = partial(self._prepared, process)
@@ -155,7 +155,7 @@ class Dispatcher:
             self._send(process, [])
 
     def settle(self) -> None:
-        """Assign lanes to the workers that are there, if they have changed."""
+        """Assign lanes to the present workers, if the workers have changed."""
         if self._settled == self._slots.log.total:
             return
         self._settled = self._slots.log.total

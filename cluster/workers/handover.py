@@ -1,8 +1,8 @@
 """The default executor of a search on one machine.
 
 A search whose kernels are compiled runs in threads of this process, unless it is over sooner than they help.
-Others start in this process and may hand over to workers, which take over as soon as they are ready; they are
-started only if enough work is left to repay that.
+Others start in this process and may hand over to workers, which take over as soon as they are ready; workers
+are started only if enough work is left to repay their start.
 
 A search is a fold over jobs, so its answer is the same wherever they run. Jobs that have not run yet are
 handed over. With strategy `root` the trees of the lanes are not: workers grow them again in parallel, for the
@@ -79,7 +79,7 @@ class HandoverExecutor(Executor):
 
     @property
     def num_workers(self) -> int:
-        """Before `open` the workers that a search may have."""
+        """Number of workers of the executor that runs jobs now; before `open`, the most that it may be."""
         return self._wanted if self._context is None else self._executor.num_workers
 
     @property

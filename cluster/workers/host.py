@@ -11,13 +11,13 @@ Messages on the connection are tuples. To this process, first the arguments of `
     ("drop", key)                                   forget it
     ("start", actor, options, machine, make_worker, gives_way)
     ("call", call, actor, method, arguments, keys)  the last arguments were put by these keys
-    ("kill", actor, pid, node)                      the process too, which may be stopped
+    ("kill", actor, pid, node)                      end the actor and its process, even a stopped one
     ("ask", question)                               "machines", "available", "placed" or "held"
     ("want", bundles)                               request resources from the cluster's autoscaler
     ("close",)
 
 From this process, first ("joined", facts) or ("refused", reason), then ("answer", call, value),
-("lost", call, reason), (question, answer) and ("ending", reason). It ends when the connection does.
+("lost", call, reason), (question, answer) and ("ending", reason). The host ends when the connection does.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class InlineExecutor:
         self._queue.add(tasks)
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Runs the next task, however long it takes; of tasks that await something, begins as many as it
-        can and waits for those that end."""
+        """Runs the next task, however long it takes. Of tasks that await something, begins as many as may
+        run at once, and waits up to ``timeout_s`` seconds for one to end."""
         workers = self._workers
         while len(workers.begun) < workers.at_once:
             tasks = self._queue.take([0], num_slots=1, most=1, work=0)

@@ -36,7 +36,10 @@ class NotJoined(InvalidInput):
 
 
 def knock(address: str) -> None:
-    """Connect to ``host:port`` and disconnect. Raises NotJoined (address) within KNOCK_S if that fails."""
+    """Connect to ``host:port`` and disconnect.
+
+    Raises NotJoined if the address has another form, or if no connection is accepted within KNOCK_S.
+    """
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise NotJoined(address, "it is not of the form host:port, such as 10.0.0.1:6379")
@@ -119,8 +122,8 @@ def _has_token() -> bool:
 TRIES = 3
 """An embedded Ray that ends this often without a finished job in between is given up."""
 GONE_S = 20.0
-"""Seconds that a cluster may take to come back at its address (its head is restarted), since it has answered
-last. Ray notices the end of a head after a minute; then it is joined again once, at once."""
+"""Seconds since its last answer in which a cluster may come back at its address, with a restarted head. Ray
+notices the end of a head after a minute: then there is one attempt to join, at once."""
 PAUSE_S = 1.0
 """Seconds between two tries."""
 

@@ -46,7 +46,7 @@ class Placement:
 
     @cached_property
     def range(self) -> Workers:
-        """How many workers there are."""
+        """The accepted numbers of workers."""
         return parse_workers(self.workers)
 
     @cached_property
@@ -61,7 +61,7 @@ class Placement:
 
     @property
     def where(self) -> str:
-        """The Ray of the workers in words."""
+        """The Ray that runs the workers, in words for messages."""
         return "a local Ray" if self.address is None else f"Ray at {self.address}"
 
     def start(
@@ -80,7 +80,7 @@ class Placement:
         return executor
 
     def start_quietly(self, cancelled: threading.Event, **options: Any) -> Executor:
-        """`start` for a program: only what takes longer than a second on Ray is said on standard error.
+        """`start` for a program: standard error tells only of a start on Ray that takes more than a second.
 
         Raises ConnectionError also if ``cancelled`` is set before the workers are ready.
         """
@@ -112,7 +112,8 @@ class Placement:
 def started_session(opened: Opened, executor: Executor) -> Session:
     """The session of an opened search on a started executor; returns when its jobs can run.
 
-    If nothing was searched yet, it may be a search of another coordinator, with lanes for all workers.
+    If nothing was searched yet, the session may have a new coordinator, of a search with lanes for all
+    workers.
     """
     coordinator = opened.coordinator
     search, context = coordinator.search, coordinator.search.context

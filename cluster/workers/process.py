@@ -1,6 +1,6 @@
 """The executor's side of the host process (host.py), which is connected to Ray: starts, calls and ends it.
 
-It also has what the two processes send each other."""
+It also encodes the answers that the two processes exchange."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Remote(Exception):
 
 
 class Handle:
-    """A reference to bytes that were put before, used as an argument; they are dropped with it."""
+    """A reference to bytes sent by `RayProcess.put`, as an argument of calls. When it is deleted, the host
+    process drops the bytes."""
 
     def __init__(self, key: int, dropped: deque[int]) -> None:
         self.key = key
@@ -83,8 +84,8 @@ def answer_of(data: bytes) -> Any:
 
 
 CLOSE_S = 10.0
-"""Time limit in seconds for leaving a cluster, since its head has answered last: without it nobody can leave
-in order."""
+"""Time limit in seconds, since the last answer of a cluster's head, for leaving the cluster: without its head
+no process can leave in order."""
 REFUSED_TOKEN = "InvalidAuthToken"
 """Ray logs this text every second while the cluster rejects the token."""
 _START = """
@@ -193,7 +194,7 @@ class RayProcess:
         return self
 
     def log(self) -> str:
-        """Everything that the process and Ray's library have logged so far."""
+        """The last 20,000 characters that the process and Ray's library have logged."""
         with contextlib.suppress(OSError):
             return self._log.read_text(errors="replace")[-20_000:]
         return ""
@@ -214,7 +215,7 @@ class RayProcess:
     def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of `WorkerProcess` in an actor. The future gets the answer, WorkerLost or RayEnded.
 
-        What a `Handle` stands for, among the last arguments, comes from the object store.
+        A `Handle` may be among the last arguments; the method gets the bytes that it stands for.
         """
         call = next(self._numbers)
         answer: Future[bytes] = Future()
@@ -227,15 +228,15 @@ class RayProcess:
         return answer
 
     def kill(self, actor: int, pid: int, node: str) -> None:
-        """Kill an actor and its process, even if that is stopped (``pid`` 0: not known)."""
+        """Kill an actor and its process, even a stopped one. ``pid`` 0: the process is not known."""
         self._send("kill", actor, pid, node)
 
     def latest(self, question: str) -> Any:
-        """The latest answer of Ray to a question, which is asked again without waiting.
+        """The latest answer of Ray to a question, which is asked again without waiting for the new answer.
 
-        That may take a minute if the cluster's head is gone. The questions are
-        ``machines``: by Ray's ids, the resources of each by Ray's names; ``available``: the unused
-        resources of all;
+        An answer may take a minute if the cluster's head is gone. The questions are
+        ``machines``: by Ray's ids, the resources of each machine by Ray's names;
+        ``available``: the unused resources of all machines together;
         ``placed``: the numbers of the actors that have got their resources;
         ``held``: the counts of live ``actors``, ``references`` to objects, and ``parts`` that were put.
         """
@@ -245,7 +246,7 @@ class RayProcess:
         return self._latest[question]
 
     def want(self, bundles: list[dict[str, float]]) -> None:
-        """Request from the cluster's autoscaler room for all these bundles at once."""
+        """Request room from the cluster's autoscaler for all these bundles of resources at once."""
         self._send("want", bundles)
 
     def close(self) -> None:

@@ -96,7 +96,7 @@ class Elasticity:
             self.request(wanted)
 
     def request(self, wanted: int) -> None:
-        """Request so many workers; 0 withdraws the request, and the autoscaler removes idle machines."""
+        """Request ``wanted`` workers; 0 withdraws the request, and the autoscaler removes idle machines."""
         if wanted != self._asked:
             self._asked = wanted
             self._ask(wanted)
@@ -105,7 +105,7 @@ class Elasticity:
 CHECK_S = 0.05
 """Interval in seconds of checking deadlines, which visits all workers."""
 BUSY = 2.0
-"""With more programs than this for each core that want to run, the start of a worker may take minutes."""
+"""Load average per core above which the start of a worker may take minutes."""
 START_S = 10.0
 """Extra seconds, beyond the job timeout, for a running worker to get ready for another search."""
 
@@ -199,7 +199,7 @@ class RayExecutor:
 
     @property
     def log(self) -> WorkerLog:
-        """The latest changes of the workers, and what they were for."""
+        """The latest changes of the workers' states, with their reasons."""
         return self._crew.log
 
     def worker_pids(self) -> list[int]:
@@ -217,7 +217,10 @@ class RayExecutor:
         return len(self._crew.retired)
 
     def open(self, context: Any) -> None:
-        """Start missing workers and wait until all of them, or enough, can take jobs."""
+        """Start missing workers and wait until all of them, or enough, can take jobs.
+
+        Raises ConnectionError if too few workers come.
+        """
         began_s = time.monotonic()
         self.dispatcher.open(context)
         self._crew.regroup(self._one_search and runs_in_threads(context))

@@ -15,13 +15,15 @@ import tempfile
 from pathlib import Path
 
 LOCK = "banyan-lock"
-"""Name of the file in the folder that the process that started Ray keeps locked."""
+"""Name of a file in the session folder, which the process that started Ray keeps locked."""
 MOST_BYTES = 30
-"""Longest path of the folder that contains Ray's. Sockets, whose paths have 71 more, may have 107."""
+"""Longest path, in bytes, of the folder in which Ray makes its own. Paths of sockets, which have 71 bytes
+more, may have 107."""
 
 
 def base() -> Path:
-    """The folder in which Ray makes its own: RAY_TMPDIR or TMPDIR, if paths below it suit sockets, or /tmp.
+    """The folder in which Ray makes its own: the first of RAY_TMPDIR, TMPDIR, /tmp and /var/tmp that can be
+    written to and has a path short enough for sockets.
 
     Raises ConnectionError if none of them can be used.
     """

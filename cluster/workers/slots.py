@@ -30,7 +30,7 @@ class Bundle:
 
 @dataclass(eq=False)
 class Process:
-    """One actor: a process of the workers of some slots, with a thread for each."""
+    """One actor: a process that runs the workers of some slots, each in a thread."""
 
     actor: Any
     preparing: Any
@@ -44,7 +44,7 @@ class Process:
     extensions: int = 0
     """How often ``ready_by_s`` was put off, because the machine is crowded."""
     slots: list[Slot] = field(default_factory=list, repr=False)
-    """Those of its workers, in their order."""
+    """The slots of its workers, in order."""
     threads: int = 1
     """How many of its workers, the first ones, get jobs."""
     began_s: float = 0.0
@@ -63,9 +63,9 @@ class Process:
     at_once: int = 1
     """How many jobs are begun before the first has ended. If several, one bundle is in flight."""
     begun: dict[tuple[int, int], Task] = field(default_factory=dict)
-    """By `Task.key`: jobs whose call has returned, but which await something and have not ended."""
+    """Jobs whose call has returned, but which await something and have not ended, by `Task.key`."""
     ended_s: float = 0.0
-    """If jobs are ``begun``: when the last one ended, or else the first was begun, by `clock`."""
+    """While jobs are ``begun``: when a job last ended or, if none has, when the first began, by `clock`."""
 
     @property
     def clock(self) -> float:
@@ -104,14 +104,14 @@ class Process:
             slot.status.become(state, reason)
 
     def leave(self, state: WorkerState, reason: str) -> list[Slot]:
-        """Empty its slots, which are returned: it has ended, or is left alone."""
+        """Empty its slots and return them, because the process has ended or is no longer used."""
         for slot in self.slots:
             slot.process = None
         self.become(state, reason)
         return self.slots
 
     def work(self) -> None:
-        """Note what busy workers work on."""
+        """Set the state of its workers to busy, with the context of the bundle that was sent first."""
         head = self.head
         for slot in self.slots[: self.threads]:
             if head is not None and head.jobs:
@@ -119,7 +119,7 @@ class Process:
             slot.status.become(WorkerState.BUSY)
 
     def rest(self) -> None:
-        """Note that busy workers may have no jobs left, or go on with others."""
+        """Set busy workers to idle if no jobs are left, otherwise to what they work on next."""
         if self.slots[0].status.state is WorkerState.BUSY:
             if self.idle:
                 self.become(WorkerState.IDLE)
@@ -132,9 +132,9 @@ class Process:
         self.begun.clear()
 
     def take(self, bundle: Bundle, ended: Iterable[tuple[int, int]]) -> list[Task]:
-        """Note that the call of a bundle has returned with the jobs of these keys; returns the jobs.
+        """Note that the call of a bundle has returned with events of the jobs whose keys are ``ended``.
 
-        Those that did not come are begun.
+        Returns these jobs. The other jobs of the bundle are ``begun`` from now on.
         """
         now_s = self.clock
         if not self.begun:
@@ -161,7 +161,7 @@ def _lost_jobs(process: Process, reason: str) -> list[Event]:
 READY_S = 120.0
 """Time limit in seconds for the start of a worker: process, imports, and compilation of kernels."""
 MOST_EXTENSIONS = 5
-"""How often a worker gets this time again on a crowded machine; then another is started."""
+"""How often a starting worker gets READY_S again on a crowded machine, before it is replaced."""
 LATECOMER_S = 10.0
 """Seconds that a search with enough workers waits for others that are starting."""
 ALONE_S = 300.0
@@ -171,8 +171,8 @@ PULSE_S = 2.0
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot with more consecutive failures than this, without a finished job, is given up."""
 PLACED_S = 5.0
-"""A process of several workers that has not got its CPUs in so many seconds, because other programs hold
-some, is replaced by processes of one."""
+"""Seconds after which a process of several workers that has not got its CPUs, because other programs hold
+some, is replaced by processes of one worker."""
 FAILED_START = 2
 """Failures counted for a worker that dies before it is ready: the next one will probably die too."""
 
@@ -195,10 +195,10 @@ class Slots:
         """``start`` starts a process for the workers of some slots, on the machine with that id or, if it is
         empty, on any; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether all cores are in
         use, so that a new process may need long to start; ``placed``, whether a starting one has got its
-        CPUs; ``rooms``, how many workers have room on each machine. The processes and their bundles are to go
-        by the same ``clock``."""
+        CPUs; ``rooms``, how many workers have room on each machine, by Ray's id. Processes and bundles must
+        use the same ``clock``."""
         self.log = WorkerLog(clock)
-        """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
+        """The log of all workers. `present` and `at_hand` change only with an entry in it, or by `use`."""
         self.all: list[Slot] = []
         self.used = self.all
         """Slots that get jobs: all, or the first ones."""
@@ -220,7 +220,7 @@ class Slots:
         self._kill = kill
         self._rooms = rooms
         self.together = False
-        """Whether all workers of a machine are one process."""
+        """Whether the workers of a machine are threads of one process."""
 
     def use(self, count: int) -> None:
         """Give jobs to the first ``count`` slots only; if that is all of them, also to future slots."""
@@ -293,7 +293,7 @@ class Slots:
                 self.fill(slots[: max(0, len(slots) - more)])
 
     def regroup(self, together: bool) -> None:
-        """End processes that have another number of workers than those of ``together`` have."""
+        """Set whether the workers of a machine are one process; a change ends the processes of used slots."""
         if together != self.together:
             self.together = together
             for process in self.processes:
@@ -304,7 +304,7 @@ class Slots:
 
     @property
     def processes(self) -> list[Process]:
-        """Those of the used slots, in their order."""
+        """The processes of the used slots, in the order of the slots."""
         return list(dict.fromkeys(slot.process for slot in self.used if slot.process is not None))
 
     @property
@@ -347,8 +347,8 @@ class Slots:
         ]
 
     def opened(self, waited_s: float, why_not: str = "") -> bool:
-        """Whether the first job can be sent after ``waited_s`` seconds. Raises ConnectionError if it never
-        can; ``why_not`` is the end of its text."""
+        """Whether the first job can be sent after ``waited_s`` seconds. Raises ConnectionError if too few
+        workers come; ``why_not`` is the end of its text."""
         self.check_alive()
         ready, least = len(self.at_hand), min(self._workers.least, len(self.used))
         if ready < least and waited_s > ALONE_S:
@@ -368,9 +368,9 @@ class Slots:
             head.deadline_s = process.clock + self._job_timeout_s * (1 + pieces / 100)
 
     def done(self, process: Process, bundle: Bundle, jobs: list[Task], events: list[Event]) -> float:
-        """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some.
+        """Note that a bundle has returned with the events of ``jobs``, some of which earlier calls began.
 
-        Returns the seconds that the workers were busy with it, all together.
+        Returns the seconds that the workers were busy with the bundle, added up.
         """
         self.running -= len(jobs)
         results = [event.result for event in events if isinstance(event, JobDone)]

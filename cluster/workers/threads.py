@@ -77,7 +77,7 @@ class ThreadsExecutor(Executor):
 
     @property
     def thread_ids(self) -> list[int]:
-        """The numbers that the system gives the threads."""
+        """The threads' ids in the operating system."""
         return [thread.native_id for thread in self._threads if thread.native_id is not None]
 
     def use(self, workers: int) -> None:
@@ -124,7 +124,7 @@ class ThreadsExecutor(Executor):
         return events
 
     def outcomes(self, tasks: list[Task]) -> Iterable[JobDone | JobFailed]:
-        """Run these tasks, which are joined already, and return their events, as they come."""
+        """Run tasks that `ContextWorkers.joined` has made, and yield their events as they come."""
         self._begin(tasks)
         left = len(tasks)
         while left:

@@ -18,8 +18,8 @@ from cluster.workers.contexts import ContextWorkers
 from cluster.workers.threads import ThreadsExecutor
 
 COLLECT_S, MORE_S = 0.25, 0.002
-"""Longest wait of a call in seconds for the first job that ends, because jobs of later calls are begun after
-it, and how long it waits for others then: a call costs more than that."""
+"""Seconds that a call waits for a begun job to end, at most (jobs of later calls begin only after it).
+Seconds that it then waits for others to end, which costs less than another call."""
 
 
 class Ready(NamedTuple):
@@ -37,8 +37,8 @@ class Ready(NamedTuple):
 
 
 class WorkerProcess(ContextWorkers):
-    """Runs bundles of jobs: in several threads, if it is that of several workers, or one job at a time. Jobs
-    that await something are begun, and end in a later call."""
+    """Runs bundles of jobs, in a thread for each of its workers; with one worker, one job at a time. Jobs
+    that await something are begun, and end in the same or a later call."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class WorkerProcess(ContextWorkers):
     def prepare(self, workers: int, context: bytes) -> Ready:
         """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`.
 
-        From now on jobs run in a thread for each of so many workers.
+        From now on jobs run in ``workers`` threads or, for one worker, in the thread of the caller.
         """
         self._common = None
         if self._threads is not None and self._threads.num_workers != workers:
@@ -79,7 +79,8 @@ class WorkerProcess(ContextWorkers):
         """Run or begin the jobs of a packed call in order; ``values``: the pickled values listed in `Call`.
 
         Returns a pickled list of the events of all jobs that have ended, also those that an earlier call
-        began, without causes. If none has, it waits for one, at most COLLECT_S seconds.
+        began; events of failed jobs come without the exception. If no job has ended, waits for one, at most
+        COLLECT_S seconds.
         """
 
         def common_value(call: Call) -> Any:

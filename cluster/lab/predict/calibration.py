@@ -50,7 +50,8 @@ MOST_JOBS = 10_000
 LANES = 2
 """Lanes of searches that measure costs; with so few, jobs can have their full size."""
 SNAPSHOT_ROWS, INCREMENT_ROWS = 4_096, 2_048
-"""Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
+"""Limits, in rows, of snapshots and increments in searches that measure the cost of size; both are far below
+the usual sizes."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
 CALL_GAME = "tictactoe"

@@ -70,8 +70,8 @@ class Costs:
     """Cores of the machine that was measured."""
 
     def merge_s(self, jobs: int) -> float:
-        """Coordinator: merging the result of so many jobs. Each pays for its rows, and the rest is paid
-        once."""
+        """Coordinator: merging one result of ``jobs`` joined jobs. Each pays for its rows, and the rest is
+        paid once."""
         return self.absorb_s + (jobs - 1) * min(self.absorb_s, self.increment_rows * self.row_s)
 
     def with_messages(self, increment_rows: float, snapshot_bytes: float) -> Costs:
@@ -90,7 +90,7 @@ class Costs:
 
     @classmethod
     def from_json(cls, data: object) -> Costs:
-        """The costs from their fields. Raises InvalidInput (costs) for any other value."""
+        """The costs from their fields. Raises InvalidInput (``costs``, or ``costs.`` and the field)."""
         names = {field.name for field in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise InvalidInput("costs", data, "an object with " + ", ".join(sorted(names)))

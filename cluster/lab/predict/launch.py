@@ -50,7 +50,7 @@ class PredictionPlan:
     costs_file: Path | None
     save_costs: Path | None
     cores: int | None = None
-    """Cores of each machine of more workers than the measured one has; None: as many as that has."""
+    """Cores of each machine where workers outnumber the measured machine's cores; None: as many as it has."""
     link_bytes_per_s: float | None = None
     """Replaces `Costs.link_bytes_per_s`; None: keep it."""
 

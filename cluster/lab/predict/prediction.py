@@ -52,8 +52,8 @@ class Predicted:
     job_s: float
     """Mean time of a job on a worker, in seconds."""
     spent: dict[str, float]
-    """Share of WORKING, CALLS and WAITING (simulated_executor.py) in the workers' time, and of COORDINATOR in
-    that of its thread."""
+    """Shares of WORKING, CALLS and WAITING (simulated_executor.py) in the workers' time, and of each part of
+    COORDINATOR in the time of the coordinator's thread."""
 
 
 def predict(
@@ -167,7 +167,7 @@ class NullWorker:
         """Nothing is needed."""
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullJob | None:
-        """One in place of several jobs with portions."""
+        """One null job in place of several jobs with portions; None for other jobs."""
         if context.hidden or not isinstance(jobs[0], RoundJob):
             return None
         return NullJob(jobs[0].index, sum(job.simulations for job in jobs), len(jobs), divided=True)

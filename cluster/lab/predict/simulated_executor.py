@@ -244,7 +244,7 @@ class SimulatedExecutor(Executor):
         return data
 
     def call(self, actor: _Actor, method: str, *arguments: Any) -> Future[bytes]:
-        """What the dispatcher calls instead of Ray's process. What the answer is, is found at once; it comes
+        """What the dispatcher calls instead of Ray's process. The answer is computed at once, and arrives
         when the costs say."""
         answer = Future[bytes]()
         if method == "run_call":

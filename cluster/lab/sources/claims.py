@@ -40,7 +40,7 @@ SOURCE = "claims"
 HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
 SAID = {True: "yes", False: "no", None: "open"}
 SHOWN = 99
-"""A number of observations of which intervals are printed."""
+"""Number of observations given to figures without one, enough for their intervals to be printed."""
 _RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9]+(\.[0-9]+)?")
 
 Figures = Mapping[str, tuple[str, Estimate | None]]
@@ -61,7 +61,10 @@ def tables_of(claim: Mapping[str, Any]) -> list[str]:
 
 
 def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
-    """Whether a rule is true of all values in the intervals; None: of some. Raises InvalidInput (rule)."""
+    """Whether a rule is true of all values in the intervals, or (False) of none; None: of some.
+
+    Raises InvalidInput (rule).
+    """
     parts = _RULE.fullmatch(rule)
     sides = parts.group(*((1, 3) if parts[2] == ">" else (3, 1))) if parts else ("",)
     if not all(_NUMBER.fullmatch(side) or side in figures for side in sides):

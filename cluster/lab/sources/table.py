@@ -109,7 +109,7 @@ class PublishedTable:
     relative: bool = False
     """Whether figures are shown as ratios to those of the first row."""
     holds: str = ""
-    """At which budget the source holds, in words; empty if it makes no difference."""
+    """At which budget the source holds, in words; empty if the budget makes no difference."""
 
 
 def names() -> list[str]:

@@ -38,11 +38,11 @@ class Need:
     """A match and how many of its games are needed, or a count and how many of its units."""
 
     name: str
-    """Of the count, or of the game."""
+    """Name of the count, or of the game."""
     match: MatchContext | None
-    """None: a count."""
+    """What the games of the match share; None for a count."""
     arguments: str
-    """Of the count, as JSON, including the seed; empty for a match."""
+    """Arguments of the count as JSON, including the seed; empty for a match."""
     units: int
 
     @property
@@ -110,7 +110,7 @@ class UnitStore(ExitStack):
         return self
 
     def read(self, need: Need) -> dict[int, Done]:
-        """The stored units of a need, and further ones, by number; changes nothing."""
+        """The stored units of the need's match or count by number, also more than are needed; only reads."""
         done: dict[int, Done] = {}
         if need.match is not None:
             file = self._path(need) / GAMES

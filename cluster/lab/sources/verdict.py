@@ -33,7 +33,7 @@ SAME, OPPOSITE = "same", "opposite"
 LEVEL = 0.05
 """Corrected probability below which a row differs."""
 FEW = 0.25
-"""Largest share of differing rows of which a sentence says that the source holds but for them."""
+"""Largest share of differing rows with which a sentence still says that the source holds but for them."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,10 @@ class Verdict:
 
     @property
     def conclusion(self) -> str:
-        """Whether the player ahead in a match is that of the source; open if our score may be 1/2."""
+        """Whether the player ahead in a match is the source's: SAME, OPPOSITE, or OPEN if there may be none.
+
+        Empty if there is no score to compare.
+        """
         figures = self.row.figures
         if self.measured is None or self.measured.score is None or not {"wins", "losses"} <= figures.keys():
             return ""
@@ -281,9 +284,9 @@ class Left(NamedTuple):
     units: int
     """Number of all units."""
     cpu_s: float
-    """CPU seconds of the units that are left, from those that are stored, or else as the tables state."""
+    """CPU seconds of the units that are left, estimated from stored units, or else as the tables state."""
     complete: bool
-    """Whether that contains all of them."""
+    """Whether ``cpu_s`` includes all units that are left; if not, the cost of some is not known."""
 
     @property
     def time(self) -> str:
@@ -357,7 +360,7 @@ class Laboratory(Units):
         ]
 
     def take(self, context: int, result: UnitDone) -> None:
-        """UnitStore the result of a unit."""
+        """Store the result of a unit."""
         self.done += 1
         self.kept[context][result.index] = result.found
         self.spent_s += result.found[1]

@@ -45,7 +45,7 @@ from games.errors import InvalidInput, counted
 
 DEFAULT_POSITIONS = 2000
 POSITIONS, MOVES = "positions.jsonl", "moves.jsonl"
-"""The files in which positions are kept, and moves, a unit a line."""
+"""Names of the files that keep the positions, and the moves with a line for each unit."""
 UNIT_S = 2.0
 """Estimated CPU seconds of a unit."""
 MOST_MOVES = 64
@@ -121,7 +121,7 @@ class ByValues(Units):
         self.found: list[SharpPosition] = []
         """The positions."""
         self.moves: list[dict[int, Move]] = []
-        """Of each player, the moves made so far by number."""
+        """For each player: the moves made so far, by their numbers (moves.py)."""
 
     @property
     def players(self) -> list[Cell]:
@@ -129,10 +129,10 @@ class ByValues(Units):
         return [*map(Cell.sequential, self.budgets), *self.cells]
 
     def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> None:
-        """Make the units, without those in the folder ``out``, in which all are kept; the stack closes it.
+        """Make the units that are not in the folder ``out``, which keeps all results; the stack closes it.
 
-        Finds the positions, unless they are kept too, and shows that on the line. Raises InvalidInput (out,
-        positions), OSError.
+        Finds the positions, unless they are there too, and shows the progress on the line. Raises
+        InvalidInput (out, positions), OSError.
         """
         request, game, source = self.searches.request, self.searches.game, self.searches.source
         identity = {
@@ -309,7 +309,7 @@ class ByValues(Units):
         return [LOSS, STRENGTH, SHARP, *([] if hard is None else [HARD.format(f"{hard:,}")])]
 
     def warnings(self) -> list[str]:
-        """Reasons to doubt the figures: the intervals say all."""
+        """Reasons to doubt the figures: none, because the intervals tell all."""
         return []
 
 

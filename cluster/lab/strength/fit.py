@@ -31,7 +31,7 @@ BENT = 10.0
 """Standard deviation of the prior of c, in Elo per squared doubling (mean 0). With few matches the curve
 stays nearly a line; with many the prior has almost no influence."""
 LEAST = 0.25
-"""Pairs by which a match that was won completely counts as not won, so that no rating is infinite."""
+"""Number of pairs of a match that the loser is credited with at least, so that no rating is infinite."""
 MARGIN = 3.0
 """Doublings beyond the sequential budgets for which the curve is extrapolated as a line."""
 STEPS = 64
@@ -74,7 +74,7 @@ class Figure:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the value and both ends of the interval are."""
+        """Whether the value and both ends of the interval are finite."""
         return all(map(math.isfinite, (self.value, *self.interval)))
 
 
@@ -121,7 +121,7 @@ class Fit:
         return np.asarray(self.line * at + self.bend * at**2 + slope * (log2_budget - inside))
 
     def elo(self, log2_budget: float, against: float) -> Figure:
-        """The difference in Elo of two sequential searches."""
+        """Elo of the sequential search with 2**``log2_budget`` simulations above that with 2**``against``."""
         return Figure.of((self.rating(log2_budget) - self.rating(against)) * ELO)
 
     def speedup(self, name: str, lane_budget: int) -> Figure:

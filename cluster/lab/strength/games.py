@@ -137,9 +137,9 @@ class ByGames(Tournament):
             raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")
         self.searches, self.opening_plies = searches, plies
         self.pairs = DEFAULT_PAIRS if request.pairs is None else request.pairs
-        """Of a match."""
+        """Number of pairs of each match that is not at equal totals."""
         self.total_pairs = self.pairs if request.total_pairs is None else request.total_pairs
-        """Of a match at equal totals."""
+        """Number of pairs of each match at equal totals."""
         meetings = [self._meeting(*each) for each in self._encounters()]
         self.meetings = sorted(
             meetings, key=lambda each: each.a.total_simulations + each.b.total_simulations, reverse=True
@@ -189,7 +189,7 @@ class ByGames(Tournament):
         return found
 
     def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> None:
-        """Make the games, without those in the folder ``out``, in which all are kept; the stack closes it.
+        """Make the games that are not in the folder ``out``, which keeps all results; the stack closes it.
 
         Raises InvalidInput (out), OSError.
         """
@@ -214,7 +214,7 @@ class ByGames(Tournament):
 
     @cached_property
     def played(self) -> list[tuple[Meeting, Standing]]:
-        """The matches with what their games show."""
+        """Each match with its standing: what its games so far show."""
         standings = (match.standing() for match in self.matches)
         return list(zip(self.meetings, standings, strict=True))
 

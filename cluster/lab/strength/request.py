@@ -129,7 +129,7 @@ class Cell:
 
     @property
     def side(self) -> Side:
-        """As the fit names it."""
+        """The search as `fit` takes it."""
         return self.name if self.is_parallel else math.log2(self.total_simulations)
 
     @property
@@ -160,7 +160,7 @@ class Searches:
             plan = " (banyan plan measures players of a problem of one player)" * (game.num_players == 1)
             raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{plan}")
         self.options = read_options(request.options)
-        """Of all searches."""
+        """Options of uct for all searches."""
         self.strategies = read_strategies(request.strategies)
         self.lanes = sorted(set(request.lanes))
         self.cells = [
@@ -180,7 +180,10 @@ class Searches:
 
     @property
     def ladder(self) -> list[int]:
-        """The budgets of the curve: doublings from the smallest lane to ABOVE the largest total."""
+        """The budgets of the curve: doublings from the smallest lane's budget to ABOVE the largest total.
+
+        Raises InvalidInput (simulations) if the largest budget is too large.
+        """
         low = min(cell.lane_simulations for cell in self.cells)
         top = max(cell.total_simulations for cell in self.cells)
         doublings = max(APART, math.ceil(math.log2(top / low) - 1e-9) + ABOVE)
@@ -190,7 +193,10 @@ class Searches:
         return [low << step for step in range(doublings + 1)]
 
     def player(self, cell: Cell) -> tuple[str, Player]:
-        """The spec of a search, and its player. Raises InvalidInput (strategies or options, and which)."""
+        """The spec of a search, and its player.
+
+        Raises InvalidInput (``strategies`` or ``options``, followed by the name of the option).
+        """
         own = {"simulations": str(cell.total_simulations)}
         if cell.is_parallel:
             # The player's defaults are sequential: one lane, one tree.
@@ -233,7 +239,7 @@ class Searches:
 
 
 def read_strategies(text: str) -> list[Spec]:
-    """``root,tree,leaf``; each may have options of uct: ``tree,tree:rounds=8,solver=no,root``.
+    """The strategies in a text: ``root,tree,leaf``, or with options of uct ``tree,tree:rounds=8,solver=no``.
 
     Raises InvalidInput (strategies).
     """
@@ -255,7 +261,7 @@ def read_strategies(text: str) -> list[Spec]:
 
 
 def read_options(text: str) -> Mapping[str, str]:
-    """``key=value,key=value``; raises InvalidInput (options)."""
+    """The options in a text ``key=value,key=value``. Raises InvalidInput (options)."""
     options = parse_spec(f"uct:{text}", "options", paths=True).options if text else {}
     _not_reserved("options", options)
     return options

@@ -1,1 +1,1 @@
-"""Measurements of throughput: `banyan benchmark` and `banyan speedup`."""
+"""Measurements of throughput: `banyan benchmark`, `banyan speedup` and `banyan tune`."""

@@ -105,14 +105,14 @@ class Rates:
         return [min(self.per_s), max(self.per_s)]
 
     def measure(self, work: Callable[[], int], seconds: float, clock: Clock) -> float:
-        """Measure once how much ``work`` does; returns how long that took."""
+        """Measure once how much ``work`` does in about ``seconds``; returns the seconds that it took."""
         done, elapsed_s = timed(work, seconds, clock)
         self.per_s.append(done / elapsed_s)
         return elapsed_s
 
 
 def timed(work: Callable[[], int], seconds: float, clock: Clock) -> tuple[int, float]:
-    """Repeat ``work`` for ``seconds``, at least once; returns the sum of its results, and the time."""
+    """Repeat ``work`` for ``seconds``, at least once; returns (sum of its results, elapsed seconds)."""
     started = clock()
     total = work()
     while (elapsed_s := clock() - started) < seconds:
@@ -319,7 +319,7 @@ class Bench(Protocol):
 
 
 def interleave(benches: Sequence[Bench], repeats: int, seconds: float, clock: Clock, report: Report) -> None:
-    """Measure all benches so many times, one after the other in each repeat."""
+    """Measure all benches ``repeats`` times, one after the other in each repeat."""
     for repeat in range(repeats):
         for bench in benches:
             report(f"{bench.name}: repeat {repeat + 1} of {repeats}: {bench.measure(seconds, clock)}")

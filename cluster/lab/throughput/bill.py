@@ -1,9 +1,9 @@
 """The bill of determinism: what strategy tree pays for an answer that depends on nothing but the request.
 
 Banyan takes results in the order of their jobs, and a round begins when the one before is over. `AsTheyCome`
-is the same search without that: a result comes into the tree at once, and its lane gets its next job from the
-tree of that moment; trees are copied for jobs as often as with rounds. It is there to be measured, not to be
-used: the answer is another one each time.
+is the same search without this order: a result is merged at once, and its lane gets the next job from the
+tree of that moment; snapshots are taken as often as with rounds. It exists to be measured, not to be used:
+its answer differs from run to run.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class AsTheyCome:
         return [*self._out.values()]
 
     def take(self, event: Event) -> Sequence[Task]:
-        """Take a result; returns the next job of its lane."""
+        """Take a result; returns the next job of its lane. Raises RuntimeError for a failed or lost job."""
         if not isinstance(event, JobDone):
             raise RuntimeError(f"a job has failed: {event}")
         lane = self._out.pop(event.result.index).job.lane
@@ -96,7 +96,7 @@ class AsTheyCome:
         return self._next(lane)
 
     def check(self) -> None:
-        """It ends with its budget alone."""
+        """Do nothing: the search ends only when its budget is used up."""
 
     def _next(self, lane: int) -> list[Task]:
         index, plan = self._issued, self.search.plan
@@ -142,8 +142,8 @@ WAYS: dict[
 def bill(
     request: SearchRequest, workers: int, executor: str, repeats: int, positions: Sequence[SharpPosition] = ()
 ) -> dict[str, tuple[list[float], list[int]]]:
-    """Measure both WAYS in turn; by way simulations/s of each run in the position of the request, and what
-    the moves lose in each of ``positions``: 0, 1 or 2, where 1 is a draw instead of a win.
+    """Measure both WAYS in turn. Returns, by way, the simulations/s of each run in the position of the
+    request, and what the moves lose in each of ``positions``: 0, 1 or 2, where 1 is a draw instead of a win.
 
     ``request``: of strategy tree, with several lanes and a budget in simulations. ``executor``: threads or
     ray.
@@ -175,7 +175,7 @@ def main(
     repeats: int = 5,
     positions: int = 0,
 ) -> None:
-    """Print rates, and what moves lose in so many positions that 1,000 simulations find hard."""
+    """Print rates, and what moves lose in positions that a search with 1,000 simulations finds hard."""
     loaded = games.load(game)
     request = SearchRequest(game=loaded.spec, simulations=simulations, lanes=lanes, rounds=rounds)
     hard: list[SharpPosition] = []

@@ -72,7 +72,8 @@ class Ceiling:
     def __init__(self, request: SearchRequest, processes: int, executor: Executor | None = None) -> None:
         """Record a search, on ``executor`` or (None) in this thread, and start the processes.
 
-        The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
+        The recorded jobs do not depend on the executor; if simulations wait, many workers save time. Raises
+        ConnectionError if a process does not start in time.
         """
         self._simulations = request.simulations or 0
         work = _record(request, executor or InlineExecutor())

@@ -25,7 +25,7 @@ class Losses:
     """Measures the use of the cores from its creation on."""
 
     def __init__(self, threads: Collection[int] = ()) -> None:
-        """``threads``: those of this process that are workers, by the number that the system gives them."""
+        """``threads``: ids, in the operating system, of the threads of this process that are workers."""
         self._threads = threads
         self._ticks = _ticks(threads)
         self._machine = _machine()

@@ -27,7 +27,7 @@ SECONDS = 120.0
 SECONDS_EACH = 2.0
 """Least time in seconds of a search on all workers: shorter runs consist mostly of start and end."""
 REPEATS = 3
-"""Number of runs of the smallest number of workers that simulations are chosen for, if time allows."""
+"""Number of runs on the fewest workers for which the budget in simulations is chosen, if time allows."""
 CALIBRATION_S = 1.0
 """Length in seconds of a search that measures a rate, from which the number of simulations is chosen."""
 MORE_CORES = (4, 16, 64)
@@ -67,7 +67,7 @@ class SpeedupRow:
     """Median over the repeats of rate / ceiling."""
     digest: str
     repeats: int
-    """Number of runs; if the time is limited, those of many workers are shorter and more."""
+    """Number of runs; if the time is limited, runs on many workers are shorter, so there are more of them."""
     spread: tuple[float, float]
     """The lowest and the highest rate."""
     ceiling_spread: tuple[float, float] | None
@@ -85,10 +85,10 @@ class SpeedupRow:
     warnings: Sequence[str] = ()
     """What happened during the runs that is a reason to doubt the figures."""
     round_costs: RoundCosts = field(default_factory=RoundCosts)
-    """Of the run with the middle rate; of no rounds where the coordinator has none."""
+    """Costs of the rounds of the run with the middle rate; all 0 where there are no rounds."""
     used: dict[int, float | None] = field(default_factory=dict)
-    """By number of cores, up to one for each lane: the share of their time that jobs would have by these
-    costs (`RoundCosts.efficiency`)."""
+    """By number of cores, up to one for each lane: the share of the cores' time that jobs would have by
+    ``round_costs`` (`RoundCosts.efficiency`)."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class OwnWorkers(SpeedupRunner):
         address: str | None = None,
         watch: Callable[[Session], None] = ignore,
     ) -> None:
-        """Start them: processes of Ray, of the cluster at this address if there is one, or threads. ``watch``
-        is called with each search before it runs."""
+        """Start the workers: processes of Ray (on the cluster at ``address``, if one is given) or threads.
+        ``watch`` is called with the session of each search before it runs."""
         self.executor = executor
         self.here = address is None
         """Whether the workers are all on this machine."""
@@ -183,7 +183,7 @@ _Key = tuple[str, int]
 
 @dataclass
 class Schedule:
-    """Chooses which cell runs next, and estimates the time that is left."""
+    """Chooses which cell (a strategy on a number of workers) runs next, and estimates the time left."""
 
     expected_s: dict[_Key, float]
     """Expected seconds of a run of each cell until it has run; NaN: not known."""
@@ -234,8 +234,8 @@ def measure_speedup(
 
     Without a budget in simulations, each strategy gets one that fits into the time, and is not too small.
     Without ``repeats``, each cell is run until it has had its share of the time, at least once. With both,
-    the time is not limited. ``report`` is called with lines of progress; ``so_far`` has the rows as they
-    are measured, and is what is returned. Raises DigestsDifferError if statistics depend on the workers.
+    the time is not limited. ``report`` is called with lines of progress. ``so_far``: a list that gets the
+    rows as they are measured, and is returned. Raises DigestsDifferError if statistics depend on the workers.
     """
     runner.end_s = time.monotonic() + seconds
     workers = sorted(set(workers))
@@ -363,8 +363,8 @@ def _range(values: Sequence[float], digits: int) -> tuple[float, float] | None:
 
 
 def amounts(rows: Sequence[SpeedupRow]) -> str:
-    """The simulations of each strategy, the lanes, how long searches took, which figures hold for, and the
-    number of runs of a cell, in words."""
+    """In words: the simulations of each strategy, the lanes, how long searches took, and the number of runs
+    of a cell, with what their figures are (median and range)."""
     simulations = {row.strategy: f"{row.simulations:,}" for row in rows}
     work = counted(rows[0].simulations, "simulation")
     if len(set(simulations.values())) > 1:

@@ -27,14 +27,15 @@ from search.request import SearchRequest
 SECONDS, SEARCH_S = 30.0, 1.0
 """Default time of the whole measurement, and of each search."""
 WARM_S = 0.2
-"""Length of a search before which nothing is timed."""
+"""Length in seconds of the first searches, which are not timed."""
 LANES_EACH = (1, 2, 4)
 """Lanes of strategy tree for each worker that are tried."""
 ROUNDS_LOSE = (25.0, 4.0, 66.0)
 """A search of L lanes in R rounds is worth 1 / (1 + b (1 - 1 / L) / R) of its simulations: b, its least and
 its greatest value in the games that were measured (search/LANES.md)."""
 FLIGHT_LOSES = (0.13, 0.11, 0.16)
-"""With F leaves in flight T simulations of leaf are worth 1 / (1 + a F^2 / T) of them (search/LANES.md)."""
+"""With F leaves in flight, T simulations of leaf are worth T / (1 + a F^2 / T): a, its least and its greatest
+value (search/LANES.md)."""
 AS_GOOD = 0.98
 """The default is taken if it is worth this share of the best."""
 BAR_IN, FRAME_IN, WIDE_IN = 0.3, 1.6, 7.2
@@ -66,16 +67,15 @@ class TriedSetting:
     setting: Setting
     runs: int
     rounds: int
-    """Of the run with the middle rate; 0 where the strategy has none."""
+    """Number of rounds of the run with the middle rate; 0 where the strategy has none."""
     simulations_per_s: float
     """Median over the runs."""
     spread: tuple[float, float]
     of_ceiling: float | None
-    """Rate / that of as many independent processes; None for fewer workers than all, and where these are
-    elsewhere."""
+    """Rate / rate of as many independent processes; None unless all workers are used, on this machine."""
     kept: tuple[float, float, float]
-    """The share of the simulations that a sequential search as strong would make, by the law: the middle, the
-    lowest and the highest."""
+    """The share of its simulations that an equally strong sequential search would need, by the law: the
+    middle, the lowest and the highest."""
     worth: tuple[float, float, float]
     """Rate x ``kept``, as a multiple of the rate of one core: the middle, and both ends of rates and law."""
 
@@ -116,14 +116,14 @@ class Tuning:
 
 
 def settings(workers: Sequence[int]) -> list[Setting]:
-    """What is tried, on these numbers of workers. Strategy root is not: its lanes are worth a few of them."""
+    """The settings to try on these numbers of workers; not root, all of whose lanes are worth only a few."""
     several = [n for n in workers if n > 1]
     tried = [Setting("tree", n, n * each) for n in several for each in LANES_EACH]
     return [ONE, *tried, *(Setting("leaf", n, 2 * n) for n in several)]
 
 
 def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, float, float]:
-    """What lanes keep of the simulations: the middle, the lowest and the highest; see `Trial.kept`."""
+    """The share that lanes keep of ``simulations``: middle, lowest and highest; see `TriedSetting.kept`."""
     if setting.strategy == "leaf":
         lost = [a * setting.lanes**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
     else:

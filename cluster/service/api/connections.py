@@ -27,7 +27,7 @@ ACCEPTED_AT_ONCE = 128
 OTHER_FILES = 300
 """Open files other than connections, such as those of the store and of Ray."""
 UNREAD_BYTES = 16 * 1024
-"""What a connection may have to send before its answer, or its event stream, waits for the client to read."""
+"""Unsent bytes of a connection above which its answer, or event stream, waits for the client to read."""
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Content-Length: 27\r\n\r\nThe request took too long.\n"

@@ -225,9 +225,10 @@ def is_open(path: str) -> bool:
 
 
 def without_surrogates(body: bytes) -> bytes:
-    """JSON in which lone surrogates, which no answer could repeat, are the text of their escapes.
+    """The body with lone surrogates, which no answer could repeat, replaced by the text of their escapes.
 
-    Raises Problem (422) for what Python's parser gives up; what is only malformed is returned as it is.
+    Raises Problem (422) for a body that is not UTF-8, is nested too deeply, or has numbers of too many
+    digits. Malformed JSON is returned unchanged.
     """
     try:
         text = json.dumps(json.loads(body), ensure_ascii=False)

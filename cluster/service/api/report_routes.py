@@ -65,7 +65,7 @@ async def _parts(content: bytes) -> AsyncIterator[bytes]:
 
 @router.get("/speedups", response_model=SpeedupsView, summary="The measurement on this server")
 def measured(speedups: Measurements) -> dict[str, Any]:
-    """Whether one can be started, and the progress of the one that runs or ran last."""
+    """Whether a measurement can be started, and the progress of the one that runs or ran last."""
     reason = None if speedups.allowed else f"this server runs without {ALLOW}"
     last = None if speedups.last is None else speedups.last.view()
     return {"reason": reason, "workers": speedups.num_workers, "last": last}
@@ -80,7 +80,7 @@ def measured(speedups: Measurements) -> dict[str, Any]:
 )
 def start(speedups: Measurements, request: Request, body: SpeedupBody) -> Measurement:
     """Search on 1, 2, 4 and more workers beside the other searches, and write a report. One measurement
-    runs at a time. It ends with the server, and does not survive a restart."""
+    runs at a time. A measurement ends with the server, and does not survive a restart."""
     return speedups.start(body, address_of(request.client)).view()
 
 
@@ -88,5 +88,5 @@ def start(speedups: Measurements, request: Request, body: SpeedupBody) -> Measur
     "/speedups/{id}", response_model=Measurement, summary="Cancel a measurement", responses=problems(404)
 )
 def cancel(speedups: Measurements, id: Id) -> Measurement:  # noqa: A002
-    """It ends without a report; nothing changes if it is over."""
+    """End a measurement without a report; nothing changes if it is over."""
     return speedups.cancel(id).view()

@@ -68,7 +68,7 @@ router = APIRouter(prefix="/searches", tags=["searches"])
 
 
 def of_app(name: str) -> Any:
-    """A parameter of a route: what the application that answers has under this name."""
+    """A parameter of a route: the attribute with this name of the application's state."""
 
     async def found(request: Request) -> Any:
         return getattr(request.app.state, name)
@@ -89,7 +89,7 @@ Service = Annotated[Searches, of_app("searches")]
 def create(
     request: Request, searches: Service, body: SearchBody, response: Response, key: Key = None
 ) -> dict[str, Any]:
-    """Store and start a search. It survives the connection and restarts of the server."""
+    """Store and start a search, which survives the end of the connection and restarts of the server."""
     record, repeated = searches.submit(body, key, address_of(request.client))
     # Relative, because a proxy may have added a prefix to the path.
     response.headers["Location"] = f"searches/{record.id}"
@@ -232,7 +232,7 @@ async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterato
 
 
 def sent(event: FeedEvent) -> ServerSentEvent:
-    """An event as it is sent."""
+    """The server-sent event for an event of a feed."""
     return ServerSentEvent(event.text, event=event.name, id=str(event.id))
 
 
@@ -302,8 +302,8 @@ def evaluations(
     """Take evaluations in any order. The same evaluation again changes nothing, nor does one after the end.
 
     Each evaluation is taken or refused by itself; `refused` gives the reasons. The statistics depend on the
-    evaluations alone, not on their order. Those since the last checkpoint of a server that is killed are
-    asked for again.
+    evaluations alone, not on their order. If the server is killed, those since the last checkpoint are asked
+    for again.
 
     With `n`, the answer also has the `leaves` that a `GET` of leaves would have after it.
     """
