@@ -10,7 +10,7 @@ Invariants:
   order; a result that arrives before its turn waits in `_early`.
 - A result is accepted only while its job is pending; a late or duplicate result is dropped.
 - A lost job is handed out again unchanged. Jobs are pure functions, so the result equals the one
-  that was lost. (Those of `Strategy.share_tree` run in this process, at the tree itself: they are not lost.)
+  that was lost. (Those of `Strategy.work_in_place` run in this process, at the tree itself: none is lost.)
 """
 
 from __future__ import annotations
@@ -180,21 +180,21 @@ _KEPT = (
 class Coordinator:
     """The state of one search: pending jobs, early results, the merged tree."""
 
-    def __init__(self, search: Search, workers: int, first_share: float = 0.5) -> None:
-        """``first_share``: the share of the game's nominal rate that is assumed before the first result."""
+    def __init__(self, search: Search, workers: int, rate_assumed: float = 0.5) -> None:
+        """``rate_assumed``: the share of the game's nominal rate that is assumed before the first result."""
         self.search = search
         self.counters = Counters()
         self.stopped_by: str | None = None
         self.workers = max(1, workers)
         """Number of workers; used for job sizes under a budget in seconds, and for reports."""
         self.executor, self.workers_lost = "inline", 0
-        """Where jobs run, and how many processes of workers were lost; for reports."""
+        """Where jobs run, and how many workers were lost with their processes; for reports."""
         self.stopwatch: Callable[[], float] = lambda: 0.0
         """A clock, in seconds, to measure the coordinator's own work; set by whoever drives the search."""
         self._ledger: Ledger[Job] = Ledger()
         self._early: dict[int, tuple[JobResult, float]] = {}
         """By index: a result, and when it came, in elapsed seconds."""
-        self._rate = search.game.nominal_simulations_per_s * first_share
+        self._rate = search.game.nominal_simulations_per_s * rate_assumed
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
         self._measured = False
         """Whether `_rate` is that of a result."""
@@ -239,13 +239,13 @@ class Coordinator:
     def tree_bytes(self) -> int:
         return tree_bytes(self.search.strategy.tree)
 
-    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
+    def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Make jobs that work on the tree itself, in ``threads`` threads of this process, where that pays.
 
         Only before `start`; 0 threads change nothing. ``run`` runs the jobs that a restored search had in
         flight. The executor must run a divided task while its caller waits.
         """
-        for job in self.search.strategy.share_tree(threads, run) if threads else ():
+        for job in self.search.strategy.work_in_place(threads, run) if threads else ():
             self._ledger.settle(job.index)
 
     def start(self, elapsed_s: float = 0.0) -> list[Job]:
@@ -431,7 +431,7 @@ class Coordinator:
             self._rate += (0.2 if self._measured else 1.0) * (simulations / seconds - self._rate)
             self._measured = True
 
-    def _room(self) -> int:
+    def _simulations_left(self) -> int:
         """The most simulations that can be asked for."""
         out = self.counters.simulations + self.search.strategy.unobserved
         return self.search.request.most_simulations - out
@@ -441,12 +441,12 @@ class Coordinator:
         if plan.is_fixed:
             return plan.size(self.search.strategy.issued)
         if plan.seconds is None:
-            return min(self._room(), plan.size(self.search.strategy.issued))
+            return min(self._simulations_left(), plan.size(self.search.strategy.issued))
         strategy, costs, left_s = self.search.strategy, self.counters.round_costs, plan.seconds - elapsed_s
         # None should run past the budget: without rounds two are in flight for each worker.
         most_s = LAST_SHARE * left_s / -(-plan.lanes // self.workers) if strategy.by_rounds else left_s / 4
         job_s = plan.job_s(self.workers, most_s, costs.serial_s / max(1, costs.rounds))
-        return min(self._room(), strategy.most, max(1, round(self._rate * job_s)))
+        return min(self._simulations_left(), strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self.stopwatch()
@@ -459,9 +459,9 @@ class Coordinator:
         if ends_round:
             strategy.end_round()
             costs.snapshot_s += self.stopwatch() - merged
-        if done.parts_s is not None:
+        if done.portion_s is not None:
             costs.shared = True
-            self._round_cpu_s += done.parts_s.tolist()
+            self._round_cpu_s += done.portion_s.tolist()
         elif not job.divided:
             self._round_cpu_s.append(done.cpu_s)
         if self._round_cpu_s and strategy.absorbed % strategy.lanes == 0:

@@ -81,7 +81,7 @@ class Job:
     lane: int | None
     """The sequence of jobs that it belongs to; None if it belongs to none."""
     divided = False
-    """Whether it has a part for each thread of this process, and runs where the tree is: `Task.divided`."""
+    """Whether it has a part for each thread of the process that runs it: see `Task.divided`."""
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ class Job:
 
 
 class DividedJob(Job, ABC):
-    """Several jobs run as one, with a part for each thread of this process, where the tree is."""
+    """Several jobs run as one, with a part for each thread of the process that runs them."""
 
     lane = None
     divided = True
@@ -176,7 +176,7 @@ def empty_portions(rows: int, plies: int) -> Portions:
 
 
 @dataclass(frozen=True, eq=False)
-class RoundJob(Job):
+class LaneJob(Job):
     """Strategy tree: one lane's part of a round, which starts from a snapshot of the shared tree."""
 
     index: int
@@ -283,9 +283,9 @@ class Outlook:
 class JobResult(_Sent):
     """The increments of a job, and its cost.
 
-    The answer of the search depends only on ``index``, ``simulations``, ``added`` (with ``parts``), ``sums``,
-    ``policies``, ``outlook`` and ``jobs``; where memory ends the search, also on the tree's nodes and
-    fullness.
+    The answer of the search depends only on ``index``, ``simulations``, ``added`` (with ``portion_rows``),
+    ``sums``, ``policies``, ``outlook`` and ``jobs``; where memory ends the search, also on the tree's nodes
+    and fullness.
     """
 
     index: int
@@ -302,9 +302,9 @@ class JobResult(_Sent):
     tree_bytes: int = 0
     tree_full: bool = False
     duration_s: float = 0.0
-    """Wall time of the job on the worker, in seconds."""
+    """Wall time of the job on the worker, in seconds; of several threads, the sum of theirs."""
     cpu_s: float = 0.0
-    """CPU time of its thread there, in seconds; 0 if it was awaited."""
+    """CPU time of its thread there, in seconds; 0 if it was awaited, or divided."""
     tree: LaneTree | None = None
     """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
     policies: Policies | None = None
@@ -315,9 +315,9 @@ class JobResult(_Sent):
     """The best line, or scores by player."""
     jobs: int = 1
     """The number of jobs whose results it stands for."""
-    parts: npt.NDArray[np.int64] | None = None
+    portion_rows: npt.NDArray[np.int64] | None = None
     """[lists, 2] where ``added`` is several lists: the first row of each, and its number of rows."""
     threads: int = 1
-    """How many threads ran it side by side; ``duration_s`` is the sum of their wall times."""
-    parts_s: npt.NDArray[np.float64] | None = None
+    """How many threads ran it side by side."""
+    portion_s: npt.NDArray[np.float64] | None = None
     """[lists] CPU time, in seconds, of each portion that threads shared out; None if there were none."""

@@ -219,7 +219,7 @@ class SearchResult(AnswerView):
     resumed: int
     """How often the search was resumed from a checkpoint."""
     workers_lost: int = field(default=0, kw_only=True)
-    """How many processes of workers died or hung."""
+    """How many workers were lost: of a process that died or hung, all."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     simulations_per_s: float | None

@@ -60,8 +60,8 @@ def run_inline(
         worker = Worker()
         worker.prepare(context)
     several = worker.at_once(context) > 1
-    coordinator = Coordinator(search, 1, first_share=FIRST_SHARE)
-    coordinator.share_tree(1, partial(worker.run, context))
+    coordinator = Coordinator(search, 1, rate_assumed=FIRST_SHARE)
+    coordinator.work_in_place(1, partial(worker.run, context))
     waiting: deque[tuple[Job, Future[JobResult] | None]] = deque()
     """Jobs without a result, in order; those that are awaited have begun."""
 

@@ -212,8 +212,8 @@ def make_plan(search: SearchRequest, episodes: int, steps: int | None = None) ->
     for field, value, most in (("episodes", episodes, MAX_EPISODES), ("steps", steps, MAX_STEPS)):
         if value is not None and not 1 <= value <= most:
             raise InvalidInput(field, value, f"a whole number from 1 to {most:,}")
-    if search.seed + episodes > MAX_SEED:
-        raise InvalidInput("seed", search.seed, f"a whole number from 0 to {MAX_SEED - episodes:,}")
+    if search.seed + episodes - 1 > MAX_SEED:
+        raise InvalidInput("seed", search.seed, f"a whole number from 0 to {MAX_SEED - episodes + 1:,}")
     source = games.source_of_spec(search.game)
     game = games.load(search.game, source)
     if isinstance(search, MoveSearch):

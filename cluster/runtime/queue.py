@@ -27,7 +27,7 @@ class LaneAffinity:
         """States that were fetched but not yet sent to the new slot, by lane."""
         self._burden = dict.fromkeys(self._present, 0)
         """Number of lanes by slot, for slots that are present."""
-        self.divided = 0
+        self.version = 0
         """Version of the assignment: changes whenever a lane that has been asked for may have moved."""
 
     def clear(self) -> None:
@@ -36,7 +36,7 @@ class LaneAffinity:
         self._moving.clear()
         self._states.clear()
         self._burden = dict.fromkeys(self._present, 0)
-        self.divided += 1
+        self.version += 1
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int, int]]:
         """Balance the lanes over the slots that are ``ready``, if the slots have changed.
@@ -50,7 +50,7 @@ class LaneAffinity:
         self._present, self._ready = tuple(present), tuple(ready)
         # States at a removed slot are lost: `of` assigns its lanes to the slot with the fewest lanes.
         self._slots = {lane: slot for lane, slot in self._slots.items() if slot in self._present}
-        self.divided += 1
+        self.version += 1
         moves = []
         burden = self._burden = dict.fromkeys(self._present, 0)
         for slot in self._slots.values():
@@ -84,7 +84,7 @@ class LaneAffinity:
         """Note the fetched state of a lane; None if its worker had none."""
         if lane in self._moving:
             self._moving.discard(lane)
-            self.divided += 1
+            self.version += 1
             if state is not None:
                 self._states[lane] = state
 
@@ -101,16 +101,16 @@ class LaneAffinity:
 BUNDLE_S = 0.25
 """Target duration of a bundle in seconds: a call costs 3 ms, little more than 1 % of it."""
 IN_FLIGHT = 2
-"""Bundles in flight for each worker: the second runs while the driver handles the result of the first."""
+"""Bundles in flight for each process: the second runs while the result of the first is merged."""
 ROUND_SHARE, SHORT_ROUND_SHARE = 1.2, 2.0
 """Size of a bundle as a multiple of an equal share of the waiting tasks of a round. Larger bundles make
 workers end a round one by one, with many results to merge at its end; smaller ones need more calls."""
 SHORT_ROUND, FEW_BUNDLES = 8, 16
 """A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle, and at most
-FEW_BUNDLES bundles or processes of several workers: with two bundles in flight one call carries all that a
-process does in the round. On two cores, 16 lanes, that saves the driver, Ray and the host process 6 of 23 ms
-of CPU time a round. Simulated, it gains 1 to 4 % with 3 million simulations on one to four workers, and loses
-at most 1 % elsewhere."""
+FEW_BUNDLES bundles, or half as many processes of several workers: one call then carries all that a process
+does in the round, though two may be in flight. On two cores, 16 lanes, that saves the coordinator, Ray and
+the host process 6 of 23 ms of CPU time a round. Simulated, it gains 1 to 4 % with 3 million simulations on
+one to four workers, and loses at most 1 % elsewhere."""
 MANY_CALLS_PER_S = 700.0
 """More calls per second keep the driver from its other work and, on two cores, the workers from theirs."""
 _WEIGHT = 0.05
@@ -228,8 +228,8 @@ class TaskQueue:
 
     def _divide(self) -> None:
         """Assign pieces of lanes to slots."""
-        if self._affinity.divided != self._divided:
-            self._divided = self._affinity.divided
+        if self._affinity.version != self._divided:
+            self._divided = self._affinity.version
             self._new[:0] = sorted(chain(*self._at_slot.values()), key=lambda task: task.index)
             self._at_slot.clear()
         for task in self._new:

@@ -117,7 +117,7 @@ class Session:
     def begin(self) -> list[Task]:
         """Start the clock; returns the first tasks to run."""
         self.coordinator.stopwatch = self.clock
-        self.coordinator.share_tree(self.executor.threads_here, partial(Worker().run, self.search.context))
+        self.coordinator.work_in_place(self.executor.threads_here, partial(Worker().run, self.search.context))
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
         self._restarts = self._restarted
@@ -159,7 +159,7 @@ class Session:
 
     @property
     def _restarted(self) -> int:
-        """Number of processes of workers that were lost since the executor started."""
+        """Number of workers that were lost with their processes since the executor started."""
         return sum(worker.restarts for worker in self.executor.workers)
 
     @property

@@ -69,9 +69,9 @@ class Task:
     common: Common | None = None
     """The part that all tasks of a round have in common; None without rounds."""
     divided: bool = False
-    """Whether the job has a part for each thread of this process. Its ``parts()`` are functions to be called
-    side by side, which return how many jobs they ran; its ``outcome()`` tells what they did. A worker that
-    runs the job does it all."""
+    """Whether the job has a part for each thread of the process that runs it. Its ``parts()`` are functions
+    for threads side by side, which return how many jobs they ran; its ``outcome()`` is what they did. A
+    worker with one thread runs the whole."""
 
     @property
     def key(self) -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """Handing out tasks and hearing answers: bundles of jobs go to workers, and their answers become events.
 
-A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and worker together) hardly depends
-on its content. Common parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
-Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
-worker, so that it never waits; one if jobs are so short that these would be too many calls.
+A call carries a bundle of jobs, because its cost (3 to 4 ms of CPU in coordinator and worker together) hardly
+depends on its content. Common parts (cluster/runtime/broadcast.py) are sent once to the process that is
+connected to Ray (process.py), stored once in the object store, and passed by reference. Up to two bundles are
+in flight for each process, so that its workers never wait; one if jobs are so short that these would be too
+many calls.
 
 Jobs that await something, such as a model server, are begun by one call and end in that or a later one
 (cluster/workers/worker_process.py). As long as a worker has begun jobs, one call to it is in flight: with new
@@ -55,19 +56,19 @@ class Dispatcher:
         in_flight: int,
         finished: Callable[[], None],
     ) -> None:
-        """``in_flight``: bundles for each worker. ``finished`` is called when a job has returned."""
+        """``in_flight``: bundles for each process. ``finished`` is called when a job has returned."""
         self.ray = ray
         self.ahead = BundlesAhead(in_flight)
         """Decides how many bundles each worker has."""
         self._bundles = in_flight
-        """Bundles for each worker at the moment."""
+        """Bundles for each process at the moment."""
         self._slots = slots
         self._finished = finished
         self._affinity = LaneAffinity()
         # No `or` here: an empty queue is false.
         self._queue = TaskQueue(self._affinity) if queue is None else queue
         self._inbox: Inbox[Hear] = Inbox()
-        self._roomy: dict[Process, None] = {}
+        self._not_full: dict[Process, None] = {}
         """Processes that may have room for a bundle; some may be full already."""
         self._hands = 1
         """Number of workers that can take jobs; at least 1."""
@@ -111,7 +112,7 @@ class Dispatcher:
         for process in self._slots.processes:
             self._forget(process)
             process.rest()
-            self._roomy[process] = None
+            self._not_full[process] = None
         for process, _ in self._slots.retired:
             self._forget(process)
 
@@ -119,7 +120,7 @@ class Dispatcher:
         """Forget the values stored in Ray, and wait no longer for states of moving lanes."""
         self._stop_moving(list(self._moving))
         self._published.clear()
-        self._roomy.clear()
+        self._not_full.clear()
 
     def _forget(self, process: Process) -> None:
         """Ignore the results of a process's bundles: job numbers repeat in the next search."""
@@ -186,15 +187,15 @@ class Dispatcher:
         """Send bundles from the queue to workers that have room."""
         self._bundles = self.ahead.number(len(self._queue) + self._slots.running, self._hands)
         for have in range(self._bundles):
-            if not len(self._queue) or not self._roomy:
+            if not len(self._queue) or not self._not_full:
                 return
             # One bundle size for all, so that workers that start together end together.
             bundles = self._bundles * self._hands
             most = self._queue.bundle_size(bundles, self._processes, self._slots.running)
-            for process in list(self._roomy):
+            for process in list(self._not_full):
                 used = process.slots[0].status.slot < len(self._slots.used)
                 if not (process.current and used and process.ready and self._has_room(process)):
-                    del self._roomy[process]
+                    del self._not_full[process]
                     continue
                 # Idle workers come first.
                 if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
@@ -264,7 +265,7 @@ class Dispatcher:
                 f"a worker runs another code of games and search ({code}) than this process "
                 f"({code_of_searches()}): install the same Banyan on all machines"
             )
-        self._roomy[process] = None
+        self._not_full[process] = None
         for slot in process.slots:
             # Several nodes of a cluster may be on one host.
             slot.status.machine = host if self.ray.address is None else f"{host} ({process.node_id[:6]})"
@@ -292,7 +293,7 @@ class Dispatcher:
         if any(isinstance(event, JobDone) for event in events):
             self._finished()
         if not late:
-            self._roomy[process] = None
+            self._not_full[process] = None
             self._slots.set_deadline(process)
             busy_s = self._slots.done(process, bundle, jobs, events)
             self.ahead.note(jobs, busy_s)

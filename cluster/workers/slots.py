@@ -219,7 +219,7 @@ class Slots:
         self._start = start
         self._kill = kill
         self._rooms = rooms
-        self.together = False
+        self.by_machine = False
         """Whether the workers of a machine are threads of one process."""
 
     def use(self, count: int) -> None:
@@ -260,7 +260,7 @@ class Slots:
             elif slot.status.state is not WorkerState.GIVEN_BACK:
                 slot.status.become(WorkerState.WAITING, "no CPU is free")
         while able:
-            machine, workers = self._widest() if self.together else ("", 1)
+            machine, workers = self._widest() if self.by_machine else ("", 1)
             self._begin(able[:workers], machine)
             able = able[workers:]
 
@@ -292,11 +292,11 @@ class Slots:
                 # A process ends as a whole.
                 self.fill(slots[: max(0, len(slots) - more)])
 
-    def regroup(self, together: bool) -> None:
-        """Set whether the workers of a machine are one process; a change ends the processes of used slots."""
-        if together != self.together:
-            self.together = together
-            for process in self.processes:
+    def regroup(self, by_machine: bool) -> None:
+        """Set whether the workers of a machine are one process; a change ends all processes."""
+        if by_machine != self.by_machine:
+            self.by_machine = by_machine
+            for process in dict.fromkeys(slot.process for slot in self.all if slot.process is not None):
                 self._kill(process)
                 before = process.slots[0].status.state
                 gone = WorkerState.GIVEN_BACK if before.alive else WorkerState.WAITING
@@ -417,7 +417,7 @@ class Slots:
     def refill(self) -> None:
         """Start processes in empty slots, as long as there are CPUs."""
         # One of several workers has those that later searches use too.
-        self.fill([slot for slot in (self.all if self.together else self.used) if slot.process is None])
+        self.fill([slot for slot in (self.all if self.by_machine else self.used) if slot.process is None])
 
     def check_deadlines(self, every_s: float = 0.0) -> list[Event]:
         """Replace hanging workers and kill those replaced long enough ago; returns the lost jobs.

@@ -4,8 +4,9 @@ Before a round the coordinator makes the selections of all its simulations in th
 their results: each counts as unobserved (`plan_visits`). A *portion* is a subtree with the simulations that
 are planned in it. The tree is cut into portions, from left to right, and each lane gets consecutive ones
 (`divide`). A lane makes the simulations of a portion one after the other, from its first node on, as a
-sequential search would: nobody else grows that subtree meanwhile (`grow_portions`). A subtree with fewer
-visits than are planned in it is not cut, however large: it tells too little of where these should go.
+sequential search would (`grow_portions`). A subtree with fewer visits than are planned in it is not cut,
+however large: it tells too little of where these should go. If it has more than a lane's visits, several
+lanes grow it, each from the same statistics; all other subtrees are grown by one.
 """
 
 from __future__ import annotations

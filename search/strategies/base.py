@@ -248,7 +248,7 @@ class Strategy(ABC):
         """Whether results are here that are not in the tree, so that a job of no simulations is of use."""
         return False
 
-    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+    def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
         """From now on make jobs that read, or change, the tree itself, in ``threads`` threads of this
         process, if that pays; only before the first job. Returns the jobs in flight whose results it has got
         by ``run``."""
@@ -373,7 +373,7 @@ class Strategy(ABC):
 
     def _merge(self, result: JobResult) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""
-        added, parts = result.added, result.parts
+        added, parts = result.added, result.portion_rows
         assert added is not None
         created, duplicates = merge(self.tree, added, all_rows(len(added.visits)) if parts is None else parts)
         self._created += created

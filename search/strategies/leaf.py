@@ -163,7 +163,7 @@ class LeafStrategy(Strategy):
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
         self._shared: SharedTree | None = None
-        """Where jobs run by stretches: see `share_tree`."""
+        """Where jobs run by stretches: see `work_in_place`."""
         self._first_nodes = self.tree_nodes()
         self._stretch = 1, 0.0
         """Number of jobs that the last stretch ended, and its seconds. The first stretches are short."""
@@ -219,7 +219,7 @@ class LeafStrategy(Strategy):
     def holds_results(self) -> bool:
         return self._shared is not None and self.issued > self.absorbed
 
-    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+    def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
         if not self.stretches_pay:
             return []
         plan, taken = self.plan, list(self.jobs.values())

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import Stream, begin_stream
-from search.job import ROUND_STREAM, Context, DividedJob, JobResult, Portions, RoundJob
+from search.job import ROUND_STREAM, Context, DividedJob, JobResult, LaneJob, Portions
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.params import params_of
@@ -33,7 +33,7 @@ LARGE_PORTIONS = 4
 
 
 def batch_of(
-    context: Context, lanes: Sequence[RoundJob], engine: Engine, kept: Statistics | None = None
+    context: Context, lanes: Sequence[LaneJob], engine: Engine, kept: Statistics | None = None
 ) -> Batch:
     """The portions of these lanes, to be taken the largest first, and room for what comes of them.
 
@@ -81,7 +81,7 @@ def result_of(batch: Batch, index: int, tree: Tree) -> JobResult:
         index=index,
         simulations=int(results[:, MADE].sum()),
         added=batch.rows,
-        parts=np.stack([batch.begin[:-1], results[:, ROWS]], axis=1),
+        portion_rows=np.stack([batch.begin[:-1], results[:, ROWS]], axis=1),
         tree_nodes=int(results[:, GROWN].max()),
         tree_bytes=int(results[:, SLOTS].max()) * layout_of(tree).bytes_per_node,
         tree_full=bool(results[:, IS_FULL].any()),
@@ -91,16 +91,16 @@ def result_of(batch: Batch, index: int, tree: Tree) -> JobResult:
 def closed_up(result: JobResult) -> JobResult:
     """The result with its rows one after the other, and no others between them; it is modified in place."""
     assert result.added is not None
-    assert result.parts is not None
-    begin, rows = result.parts.T
+    assert result.portion_rows is not None
+    begin, rows = result.portion_rows.T
     closed = np.cumsum(rows) - rows
     kept = np.arange(int(rows.sum())) + np.repeat(begin - closed, rows)
     result.added = Statistics._make(column[kept] if len(column) else column for column in result.added)
-    result.parts = np.stack([closed, rows], axis=1)
+    result.portion_rows = np.stack([closed, rows], axis=1)
     return result
 
 
-class SharedRounds:
+class PortionArenas:
     """What each thread needs to grow portions, and the rows to which all of them report."""
 
     def __init__(
@@ -117,7 +117,7 @@ class SharedRounds:
         self._key: int | None = None
         """That of the snapshot that is the base of the workspaces."""
 
-    def begin(self, jobs: Sequence[RoundJob]) -> Batch:
+    def begin(self, jobs: Sequence[LaneJob]) -> Batch:
         """The batch of these jobs of a round, whose snapshot becomes the base of the workspaces."""
         snapshot = jobs[0].snapshot
         if self._key != snapshot.key:
@@ -146,14 +146,14 @@ class SharedRounds:
 
 
 @dataclass(eq=False)
-class RoundsJob(DividedJob):
+class JoinedJob(DividedJob):
     """Jobs of lanes in a round, run as one by all threads of this process, which only read the tree: the jobs
     of all lanes or, in a worker elsewhere, those that one call brings."""
 
     index: int
     simulations: int
-    shared: SharedRounds
-    jobs: Sequence[RoundJob]
+    shared: PortionArenas
+    jobs: Sequence[LaneJob]
     sent: bool
     """Whether the result is kept while other jobs run: its rows are copied then."""
 
@@ -168,6 +168,6 @@ class RoundsJob(DividedJob):
     def outcome(self) -> JobResult:
         done, works = result_of(self._batch, self.index, self.shared.arenas[0]), self.shared.works
         done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
-        done.jobs, done.threads, done.parts_s = len(self.jobs), len(works), self._batch.seconds
+        done.jobs, done.threads, done.portion_s = len(self.jobs), len(works), self._batch.seconds
         done.duration_s = (time.perf_counter() - self._started_s) * done.threads
         return closed_up(done) if self.sent else done

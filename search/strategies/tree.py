@@ -2,7 +2,9 @@
 
 After each round the lanes' increments are merged and the next snapshot is published once for all lanes
 (Gelly et al. 2008; Pachi's distributed engine). Each lane grows other subtrees, those that the coordinator
-has planned for it (search/kernel/portions.py), so that no lane works on what another one changes meanwhile.
+has planned for it (search/kernel/portions.py); several lanes grow the same one only where it is too young to
+be cut. In a worker the jobs of a call are joined to one, whose portions its threads share out (rounds.py).
+
 With hidden information, where a node is no position that could be handed out, all lanes grow the whole tree.
 They divide the visits of each node, and count those of the others in exploration: unobserved samples (Liu et
 al. 2020), expected instead of observed (search/kernel/lazy_snapshot.py).
@@ -27,8 +29,8 @@ from search.job import (
     Context,
     Job,
     JobResult,
+    LaneJob,
     Portions,
-    RoundJob,
     Snapshot,
     empty_portions,
     tells_lines,
@@ -43,7 +45,7 @@ from search.packing.tree import pack_snapshot, unpack_snapshot
 from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
-from search.strategies.rounds import RoundsJob, SharedRounds
+from search.strategies.rounds import JoinedJob, PortionArenas
 from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
@@ -92,7 +94,7 @@ def are_shared(engine: Engine, context: Context) -> bool:
     return has_portions(context) and not (engine.features.learnt or of_jobs)
 
 
-class Planner:
+class RoundPlanner:
     """Plans the rounds of one search."""
 
     def __init__(self, setup: Setup) -> None:
@@ -169,31 +171,32 @@ def unpack_portions(arrays: Arrays, lanes: int, plies: int, tree: Tree) -> list[
 
 
 class TreeRunner(Runner):
-    """Grows the tree of each job in one arena, from the snapshot of its round."""
+    """Runs jobs from the snapshot of their round: portions (`JoinedJob`), or with hidden information and with
+    one lane simulations from the root, in one arena."""
 
     def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
         super().__init__(engine, context, work, goes_on)
         self._params = params_of(context)
         self._key: int | None = None
         """That of the snapshot that the last job started from, which is the base of its workspace."""
-        self._shared: SharedRounds | None = None
+        self._shared: PortionArenas | None = None
 
     @cached_property
     def _arena(self) -> Tree:
         return self.engine.new_tree(self.context.tree_slots)
 
-    def together(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob | None:
+    def together(self, jobs: Sequence[LaneJob], threads: int, sent: bool) -> JoinedJob | None:
         return self._joined(jobs, threads, sent) if are_shared(self.engine, self.context) else None
 
-    def _joined(self, jobs: Sequence[RoundJob], threads: int, sent: bool) -> RoundsJob:
+    def _joined(self, jobs: Sequence[LaneJob], threads: int, sent: bool) -> JoinedJob:
         if self._shared is None or len(self._shared.works) != threads:
-            self._shared = SharedRounds(self.engine, self.context, threads, self.work)
-        return RoundsJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent)
+            self._shared = PortionArenas(self.engine, self.context, threads, self.work)
+        return JoinedJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent)
 
-    def run(self, job: RoundJob) -> JobResult:
+    def run(self, job: LaneJob) -> JobResult:
         self._forget()
         if job.portions is not None:
-            return replace(self._joined([job], 1, sent=True).run(), outlook=self._outlook(), parts_s=None)
+            return replace(self._joined([job], 1, sent=True).run(), outlook=self._outlook(), portion_s=None)
         engine, context, tree = self.engine, self.context, self._arena
         if self._key != job.snapshot.key:
             # Prepared once for all jobs that start from it.
@@ -297,12 +300,12 @@ class TreeStrategy(Strategy):
         if has_portions(context):
             whole = empty_portions(1, 1)
             whole.visits[0] = 1
-        return RoundJob(0, 0, 0, 1, Snapshot(0, engine.lone_root()), whole)
+        return LaneJob(0, 0, 0, 1, Snapshot(0, engine.lone_root()), whole)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._plies = setup.engine.game.max_plies + 1
-        self.planner = Planner(setup) if self.lanes > 1 and has_portions(self.context) else None
+        self.planner = RoundPlanner(setup) if self.lanes > 1 and has_portions(self.context) else None
         """Cuts the tree into portions; None where every lane grows all of it."""
         self._portions: list[Portions] = []
         """Of each lane, in the round that was begun last; empty before the first, or without a planner."""
@@ -318,9 +321,9 @@ class TreeStrategy(Strategy):
         super().warm_up()
         if self.planner is not None:
             small = replace(self.setup, tree=self.setup.engine.new_tree(64))
-            Planner(small).plan(np.ones(1, dtype=np.int64), 0)
+            RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
-    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+    def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
         # All jobs of a round are one there, during which the tree stays as it is.
         if threads > 1 and are_shared(self.setup.engine, self.context):
             self._itself = Itself(self.tree)
@@ -341,7 +344,7 @@ class TreeStrategy(Strategy):
     def _job(self, index: int, simulations: int) -> Job:
         this_round, lane = divmod(index, self.lanes)
         portions = resized(self._portions[lane], simulations) if self._portions else None
-        return RoundJob(index, lane, this_round, simulations, self._snapshot, portions)
+        return LaneJob(index, lane, this_round, simulations, self._snapshot, portions)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         self._merge(result)

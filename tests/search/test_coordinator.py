@@ -14,7 +14,7 @@ from search.coordinator import (
     RoundCosts,
     SearchFailed,
 )
-from search.job import GrowJob, Job, JobResult, RoundJob
+from search.job import GrowJob, Job, JobResult, LaneJob
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies.tree import resized
@@ -158,7 +158,7 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     coordinator = coordinator_of(request)
     jobs = coordinator.start()
     small = replace(jobs[0], sizes=(500,)) if isinstance(jobs[0], GrowJob) else jobs[0]
-    if isinstance(small, RoundJob):
+    if isinstance(small, LaneJob):
         portions = resized(small.portions, 500) if small.portions is not None else None
         small = replace(small, simulations=500, portions=portions)
     coordinator.job_done(run(coordinator, small))

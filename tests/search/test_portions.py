@@ -16,7 +16,7 @@ from cluster.runtime.session import session_on
 from cluster.workers.threads import ThreadsExecutor
 from games.rng import new_stream
 from search.coordinator import Coordinator
-from search.job import ROUND_STREAM, Portions, RoundJob, Snapshot, empty_portions
+from search.job import ROUND_STREAM, LaneJob, Portions, Snapshot, empty_portions
 from search.kernel.engine import Engine, engine_of
 from search.kernel.lazy_snapshot import base_of, begin_tree
 from search.kernel.params import SearchParams
@@ -53,7 +53,7 @@ GAMES = ["tictactoe", "gomoku:size=5", *(problem(form, 3) for form in COMPILED)]
 
 def planned(
     spec: str, lanes: int, size: int, rounds: int = 3, **asked: Any
-) -> tuple[TreeStrategy, list[RoundJob]]:
+) -> tuple[TreeStrategy, list[LaneJob]]:
     """A search after ``rounds`` rounds, and the jobs of the next one."""
     request = SearchRequest(
         spec,
@@ -71,11 +71,11 @@ def planned(
         if strategy.absorb(job, worker.run(opened.context, job)):
             strategy.end_round()
     jobs = [strategy.next_job(size) for _ in range(lanes)]
-    assert all(isinstance(job, RoundJob) for job in jobs)
+    assert all(isinstance(job, LaneJob) for job in jobs)
     return strategy, jobs  # type: ignore[return-value]
 
 
-def portions_of(job: RoundJob) -> Portions:
+def portions_of(job: LaneJob) -> Portions:
     assert job.portions is not None
     return job.portions
 
@@ -90,7 +90,7 @@ def grow_portion(
         np.array([len(moves)], dtype=np.int32),
         np.array([moves or [0]], dtype=np.uint16),
     )
-    job = RoundJob(0, 0, 0, visits, Snapshot(0, engine.lone_root()), portions)
+    job = LaneJob(0, 0, 0, visits, Snapshot(0, engine.lone_root()), portions)
     batch = batch_of(context, [job], engine)
     with np.errstate(over="ignore"):
         engine.grow_portions(
@@ -298,7 +298,7 @@ def driven(shared: bool, restored_after: int | None = None) -> str:
         return coordinator
 
     coordinator, worker, results = opened(), Worker(), 0
-    coordinator.share_tree(2 * shared, nothing_in_flight)
+    coordinator.work_in_place(2 * shared, nothing_in_flight)
     waiting, context = coordinator.start(), coordinator.search.context
     while coordinator.search.strategy.absorbed < 18:
         whole = worker.together(context, [*waiting], 2, sent=False) if shared else None
@@ -315,7 +315,7 @@ def driven(shared: bool, restored_after: int | None = None) -> str:
             state = {name: array.copy() for name, array in coordinator.state().items()}
             coordinator = opened()
             coordinator.restore(state)
-            coordinator.share_tree(2 * shared, nothing_in_flight)
+            coordinator.work_in_place(2 * shared, nothing_in_flight)
             waiting = coordinator.start()
     return digest(coordinator.search.strategy.tree)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import games
 from games.rng import new_stream
-from search.job import GROW_STREAM, RoundJob
+from search.job import GROW_STREAM, LaneJob
 from search.plan import SHORTEST_JOB_S
 from search.prepare import open_search
 from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
@@ -403,7 +403,7 @@ def test_a_round_starts_from_the_merge_of_all_before_it() -> None:
         while strategy.ready:
             jobs.append(strategy.next_job(20))
         for job in jobs:
-            assert isinstance(job, RoundJob)
+            assert isinstance(job, LaneJob)
             visits_at_start.append(int(job.snapshot.statistics.visits[0]))
             if strategy.absorb(job, worker.run(search.context, job)):
                 strategy.end_round()

@@ -15,7 +15,7 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.simulated_executor import CALLS, WAITING, WORKING, SimulatedExecutor
 from cluster.runtime.session import session_on
 from games.errors import counted
-from search.job import Context, Job, JobResult, RoundJob
+from search.job import Context, Job, JobResult, LaneJob
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
 from search.prepare import Search
@@ -168,7 +168,7 @@ class NullWorker:
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> NullJob | None:
         """One null job in place of several jobs with portions; None for other jobs."""
-        if context.hidden or not isinstance(jobs[0], RoundJob):
+        if context.hidden or not isinstance(jobs[0], LaneJob):
             return None
         return NullJob(jobs[0].index, sum(job.simulations for job in jobs), len(jobs), divided=True)
 

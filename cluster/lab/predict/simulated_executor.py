@@ -31,7 +31,7 @@ from cluster.workers.dispatcher import Dispatcher
 from cluster.workers.process import pack_answer
 from cluster.workers.slots import Process, Slot, Slots
 from cluster.workers.worker_process import WorkerProcess
-from search.job import Job, JobResult, RoundJob
+from search.job import Job, JobResult, LaneJob
 
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
@@ -72,7 +72,7 @@ class _Actor:
             simulations = sum(pieces[have:] if have < len(pieces) else pieces)
             self._pieces[job.lane] = len(pieces)
         duration_s = self._duration_s(simulations)
-        if job.divided or (isinstance(job, RoundJob) and not context.hidden):
+        if job.divided or (isinstance(job, LaneJob) and not context.hidden):
             self.busy_s = [each + duration_s / self.threads for each in self.busy_s]
         else:
             self.busy_s[self.busy_s.index(min(self.busy_s))] += duration_s
@@ -81,7 +81,7 @@ class _Actor:
         return replace(done, duration_s=duration_s)
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> Job | None:
-        found: Job | None = self._worker.together(context, jobs, threads, sent)
+        found: Job | None = self._worker.by_machine(context, jobs, threads, sent)
         return found
 
     def hand_over(self, context: Any, lane: int) -> int | None:
@@ -125,7 +125,7 @@ class SimulatedExecutor(Executor):
             clock=self.clock,
             rooms=lambda: {str(machine): each for machine in range(-(-workers // each))},
         )
-        self._crew.together = together
+        self._crew.by_machine = together
         self.dispatcher = Dispatcher(self, self._crew, None, IN_FLIGHT, lambda: None)
         self._answers: list[tuple[float, int, Callable[[], None]]] = []
         """A heap of the answers that are under way: when each arrives, its number, and what it does then."""

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from cluster.lab.predict.costs import Costs
 from cluster.runtime.session import session_on
 from search.coordinator import Coordinator
-from search.job import RoundJob
+from search.job import LaneJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, TreeStrategy
-from search.strategies.tree import Planner
+from search.strategies.tree import RoundPlanner
 from search.worker import Worker
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def time_steps(request: SearchRequest, **limits: int) -> tuple[Costs, float]:
     merge_s, costs = mean(merged.seconds or [0.0]), coordinator.counters.round_costs
     sizes = [done.simulations for _, done in ran.calls]
     simulation_s = sum(ran.seconds) / sum(sizes)
-    rounds = [(job, done.added) for job, done in ran.calls if isinstance(job, RoundJob)]
+    rounds = [(job, done.added) for job, done in ran.calls if isinstance(job, LaneJob)]
     found = Costs(
         simulation_s=simulation_s,
         crowded_simulation_s=simulation_s,
@@ -103,7 +103,7 @@ def time_steps(request: SearchRequest, **limits: int) -> tuple[Costs, float]:
     return found, _cpu_share(ran)
 
 
-def _time_plans(planner: Planner, lanes: int, simulations: int) -> tuple[float, float]:
+def _time_plans(planner: RoundPlanner, lanes: int, simulations: int) -> tuple[float, float]:
     """Seconds of a plan of a round whose jobs have so many simulations, in the tree as it is now: what it
     costs for any number of lanes, and what each lane adds."""
     took_s = []

@@ -28,7 +28,7 @@ from cluster.runtime.workers import exactly
 from cluster.workers.ray_executor import RayExecutor
 from cluster.workers.threads import ThreadsExecutor
 from games.analysis.table import judge_of
-from search.job import Context, Job, JobResult, RoundJob, Snapshot
+from search.job import Context, Job, JobResult, LaneJob, Snapshot
 from search.players import player_of
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -90,7 +90,7 @@ class AsTheyCome:
         if not isinstance(event, JobDone):
             raise RuntimeError(f"a job has failed: {event}")
         lane = self._out.pop(event.result.index).job.lane
-        added, parts = event.result.added, event.result.parts
+        added, parts = event.result.added, event.result.portion_rows
         assert added is not None
         merge(self._tree, added, all_rows(len(added.visits)) if parts is None else parts)
         return self._next(lane)
@@ -110,7 +110,7 @@ class AsTheyCome:
             # As often as with rounds.
             statistics, self._least = snapshot(self._tree, self._least, self._snapshot_rows)
             self._snapshot = Snapshot(index, statistics)
-        job = RoundJob(index, lane, index, plan.size(index), self._snapshot, portions)
+        job = LaneJob(index, lane, index, plan.size(index), self._snapshot, portions)
         self._out[index] = task_of(job)
         return [self._out[index]]
 

@@ -23,7 +23,7 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.workers.inline import InlineExecutor
 from search.coordinator import Coordinator
-from search.job import Context, GrowJob, Job, JobResult, LeafJob, RoundJob
+from search.job import Context, GrowJob, Job, JobResult, LaneJob, LeafJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import LeafStrategy
@@ -46,7 +46,7 @@ class _Recorder(Coordinator):
         self._bytes = 0
         self._snapshots: set[int] = set()
 
-    def share_tree(self, threads: int, run: Callable[[Job], JobResult]) -> None:
+    def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Not here: jobs are recorded as workers elsewhere get them."""
 
     def _issue(self, elapsed_s: float) -> list[Job]:
@@ -60,7 +60,7 @@ class _Recorder(Coordinator):
     def _cost(self, job: Job) -> int:
         if isinstance(job, LeafJob):
             return int(job.moves.nbytes + job.depths.nbytes + job.visits.nbytes)
-        if isinstance(job, RoundJob) and job.snapshot.key not in self._snapshots:
+        if isinstance(job, LaneJob) and job.snapshot.key not in self._snapshots:
             self._snapshots.add(job.snapshot.key)
             return job.snapshot.statistics.nbytes
         return 0

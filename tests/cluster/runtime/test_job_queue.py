@@ -21,12 +21,12 @@ from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, 
 from cluster.runtime.session import task_of
 from cluster.runtime.tasks import Task
 from cluster.workers.contexts import Inbox
-from search.job import GrowJob, LeafJob, RoundJob, Snapshot
+from search.job import GrowJob, LaneJob, LeafJob, Snapshot
 from search.tree.merge import lone_root
 
 
 def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> Task:
-    return task_of(RoundJob(index, index % lanes, key, simulations, Snapshot(key, lone_root())))
+    return task_of(LaneJob(index, index % lanes, key, simulations, Snapshot(key, lone_root())))
 
 
 def piece(index: int, lane: int) -> Task:

@@ -21,7 +21,7 @@ from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from cluster.workers.inline import InlineExecutor
 from cluster.workers.worker_process import WorkerProcess
-from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
+from search.job import Context, GrowJob, Job, JobResult, LaneJob, Snapshot
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.tree.merge import lone_root
@@ -325,7 +325,7 @@ def test_a_limited_search_runs_on_the_first_workers_and_is_divided_among_them() 
 def test_rounds_are_divided_in_a_pool_as_in_a_search_alone(num_jobs: int, bundles: list[int]) -> None:
     """A lone search of a service gets bundles of the sizes that `TaskQueue` finds best."""
     statistics = lone_root()
-    jobs = [RoundJob(i, i, 7, 100, Snapshot(7, statistics)) for i in range(num_jobs)]
+    jobs = [LaneJob(i, i, 7, 100, Snapshot(7, statistics)) for i in range(num_jobs)]
     pool, alone = PoolQueue(), TaskQueue()
     pool.open(1, 0)
     sizes = []

@@ -53,7 +53,7 @@ class Machines:
             lambda process: self.placed,
             lambda: rooms or {},
         )
-        self.slots.together = rooms is not None
+        self.slots.by_machine = rooms is not None
         self.elasticity = Elasticity(
             workers, self.slots, lambda: self.cpus, self.asked.append, give_back_s, lambda: self.now_s
         )
@@ -287,11 +287,11 @@ def test_workers_are_given_back_one_by_one_although_a_process_ends_as_a_whole() 
 
 def test_another_kind_of_search_has_other_processes() -> None:
     machines = opened(AUTO, 4, rooms={"a": 4})
-    machines.slots.regroup(together=False)
+    machines.slots.regroup(by_machine=False)
     machines.slots.refill()
     assert machines.states == ["starting"] * 4
     assert len(machines.crews) == 4
-    machines.slots.regroup(together=True)
+    machines.slots.regroup(by_machine=True)
     machines.slots.refill()
     assert machines.crews == [("a", [0, 1, 2, 3])]
 

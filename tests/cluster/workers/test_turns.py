@@ -280,7 +280,7 @@ def test_other_searches_go_on_as_before(
     Path("walk.py").write_text(WALK)
     request = SearchRequest(game, simulations=300, lanes=2, **{"strategy": "leaf"} | options)
     coordinator = Coordinator(open_search(request), 1)
-    coordinator.share_tree(2, nothing_in_flight)
+    coordinator.work_in_place(2, nothing_in_flight)
     assert not any(job.divided for job in coordinator.start())
 
 
