@@ -151,8 +151,7 @@ def tune(
     workers: str = option(
         "auto",
         "N,N,...|auto",
-        "Numbers of workers to try beside one; auto: 2, 4, 8, ... to all CPUs, those of the cluster with "
-        "--address.",
+        "Numbers of workers to try beside one; auto: 2, 4, 8, ... to all CPUs, here or of the cluster.",
     ),
     seconds: float = option(
         30.0,
@@ -176,8 +175,8 @@ def tune(
     executor: str = option(
         "auto",
         "auto|ray|threads",
-        "Workers are processes of Ray, or threads of this process; auto: threads, if the rules are compiled "
-        "and there is no --address.",
+        "Workers are processes of Ray, or threads of this process; auto: threads here, if the rules are "
+        "compiled, and Ray on a cluster.",
         PLACE,
         accepts={"choices": ("auto", "ray", "threads")},
     ),
