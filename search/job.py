@@ -95,7 +95,7 @@ class Job:
 
 
 class DividedJob(Job, ABC):
-    """Several jobs run as one, with a part for each thread of the process that runs them."""
+    """Several jobs as one, divided among all threads of the process that runs them: each has a part."""
 
     lane = None
     divided = True

@@ -164,8 +164,8 @@ class TaskQueue:
         self._new: list[Task] = []
         """Pieces of lanes that are not yet assigned to a slot."""
         self._affinity = affinity or LaneAffinity()
-        self._divided = 0
-        """The version of the lane assignment in `_at_slot` (`LaneAffinity.divided`)."""
+        self._version = 0
+        """The version of the lane assignment in `_at_slot` (`LaneAffinity.version`)."""
         self._size = 0
         self._short = False
         """Whether the waiting round is short: see SHORT_ROUND."""
@@ -228,8 +228,8 @@ class TaskQueue:
 
     def _divide(self) -> None:
         """Assign pieces of lanes to slots."""
-        if self._affinity.version != self._divided:
-            self._divided = self._affinity.version
+        if self._affinity.version != self._version:
+            self._version = self._affinity.version
             self._new[:0] = sorted(chain(*self._at_slot.values()), key=lambda task: task.index)
             self._at_slot.clear()
         for task in self._new:

@@ -108,7 +108,7 @@ class ContextWorkers:
     ) -> list[tuple[int, list[int], Any]]:
         """Join jobs with consecutive indices where their worker can. ``jobs``: tuples (context, index, job).
         Returns tuples (context, indices, job), where a joined job has a part for each of ``threads`` threads.
-        ``sent``: whether results leave this process."""
+        ``sent``: whether results are kept while other jobs run."""
         found: list[tuple[int, list[int], Any]] = []
         for (key, _), places in groupby(range(len(jobs)), lambda at: (jobs[at][0], jobs[at][1] - at)):
             run = [jobs[place] for place in places]

@@ -1,8 +1,9 @@
-"""Portions of a round of strategy tree, grown by one worker or by all threads of this process.
+"""Portions of a round of strategy tree, grown by the threads of one process.
 
-A lane's job is a batch of its portions. In threads a round is one job: the portions of all lanes, which the
-threads take one by one, the largest first, so that they end together. What a portion reports depends on
-nothing but its subtree, so both give equal results.
+A lane's job is a batch of its portions. The jobs that a process has got together (in threads those of a whole
+round, on Ray those of a call) are joined to one: threads take their portions one by one, the largest first,
+so that they end together. What a portion reports depends on its subtree, its random stream and its limit of
+rows, which its lane decides; so who grows it changes nothing.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class JoinedJob(DividedJob):
     shared: PortionArenas
     jobs: Sequence[LaneJob]
     sent: bool
-    """Whether the result is kept while other jobs run: its rows are copied then."""
+    """Whether the rows of the result are copied, because it is kept while other jobs write to theirs."""
 
     def parts(self) -> list[Callable[[], int]]:
         self._started_s = time.perf_counter()

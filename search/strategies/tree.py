@@ -331,6 +331,7 @@ class TreeStrategy(Strategy):
 
     @property
     def ready(self) -> bool:
+        # Whether the next job belongs to the snapshot's round.
         return self.issued // self.lanes == self._snapshot.key
 
     def _make_job(self, simulations: int) -> Job:
@@ -350,7 +351,7 @@ class TreeStrategy(Strategy):
         self._merge(result)
 
     def end_round(self) -> None:
-        # Not when the next job is made, so that it always holds the same jobs.
+        # Taken here, not with the next job: so it always holds the results of the same jobs.
         key = self.absorbed // self.lanes
         # Nodes get children with their second visit. By the clock lanes need not know the same everywhere.
         holds_all = self._min_visits == 2 and self.tree.counts[NODES] <= self.snapshot_rows
