@@ -81,7 +81,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.launch": 215},
     {"cluster.matches": 918, "cluster.client": 353},
     {"cluster.planning": 387, "cluster.play": 607},
-    {"cluster.lab": 4_847},
+    {"cluster.lab": 4_848},
     {"cluster.service": 4_308},
     {"cluster.commands": 1_195},
     {"cluster.cli": 112},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 37_868, "all tests": 23_398, "lines of the page": 4_963, "words of READMEs": 10_225}
+OTHERS = {"product": 37_869, "all tests": 23_398, "lines of the page": 4_963, "words of READMEs": 10_220}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

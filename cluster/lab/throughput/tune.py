@@ -23,6 +23,7 @@ from cluster.report.table import Table, count, number, percent, rate, table_of, 
 from cluster.system.terminal import in_minutes
 from games.errors import counted
 from search.request import SearchRequest
+from search.strategies import STRATEGY_CLASSES
 
 SECONDS, SEARCH_S = 30.0, 1.0
 """Default time of the whole measurement, and of each search."""
@@ -52,7 +53,7 @@ class Setting:
 
     def __str__(self) -> str:
         """As options of `banyan search`."""
-        strategy = "" if self.strategy == "tree" else f"--strategy {self.strategy} "
+        strategy = "" if SearchRequest.strategy == self.strategy else f"--strategy {self.strategy} "
         return f"{strategy}--workers {self.workers} --lanes {self.lanes}"
 
 
@@ -124,7 +125,7 @@ def settings(workers: Sequence[int]) -> list[Setting]:
 
 def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, float, float]:
     """The share that lanes keep of ``simulations``: middle, lowest and highest; see `TriedSetting.kept`."""
-    if setting.strategy == "leaf":
+    if STRATEGY_CLASSES[setting.strategy].by_leaves:
         lost = [a * setting.lanes**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
     else:
         lost = [b * (1 - 1 / setting.lanes) / max(1, rounds) for b in ROUNDS_LOSE]
