@@ -81,7 +81,7 @@ class _Actor:
         return replace(done, duration_s=duration_s)
 
     def together(self, context: Any, jobs: Sequence[Job], threads: int, sent: bool) -> Job | None:
-        found: Job | None = self._worker.by_machine(context, jobs, threads, sent)
+        found: Job | None = self._worker.together(context, jobs, threads, sent)
         return found
 
     def hand_over(self, context: Any, lane: int) -> int | None:

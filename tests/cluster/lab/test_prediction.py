@@ -42,7 +42,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.strategies import plan_search
-from search.strategies.tree import Planner
+from search.strategies.tree import RoundPlanner
 from search.worker import Worker
 from tests.games.own_game import write_waiting
 from tests.search.common import digest_of_search
@@ -292,13 +292,13 @@ def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
 
 def test_what_a_plan_costs_in_any_case_is_no_cost_of_each_lane(monkeypatch: pytest.MonkeyPatch) -> None:
     """Costs are measured with two lanes, and stand for a thousand."""
-    now_s, plan = [0.0], Planner.plan
+    now_s, plan = [0.0], RoundPlanner.plan
 
-    def plan_slowly(self: Planner, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
+    def plan_slowly(self: RoundPlanner, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
         now_s[0] += 1.0 + 0.1 * len(sizes)
         return plan(self, sizes, first)
 
-    monkeypatch.setattr(Planner, "plan", plan_slowly)
+    monkeypatch.setattr(RoundPlanner, "plan", plan_slowly)
 
     def tick() -> float:
         now_s[0] += 1e-4
