@@ -183,7 +183,8 @@ class PliesWorker(Worker):
         return replace(done, duration_s=self.clock() - began_s)
 
 
-STATISTICS, MODES, DRAWS = ("mean", "median", "mode"), ("highest", "first"), ("equal", "random")
+STATISTICS = ("mean", "median", "mode", "sum")
+MODES, DRAWS, UNSAMPLED = ("highest", "first"), ("equal", "random"), ("skipped", "zero")
 OPTIONS = ("simulations", "seconds", "playout_plies", "playout_policy")
 """The fields of SearchRequest that a spec may give."""
 CHUNK_S = 0.01
@@ -191,11 +192,11 @@ CHUNK_S = 0.01
 
 
 class Flat(Player):
-    """Flat Monte Carlo player; the value of a move is the mean, the median or the mode of its playouts."""
+    """Flat Monte Carlo player; the value of a move is the mean, median, mode or sum of its playouts."""
 
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
-        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes`` and ``draws``;
-        by default it has 1 s a move."""
+        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes``, ``draws`` and
+        ``unsampled``: whether a move without a playout is skipped or worth 0. By default it has 1 s a move."""
         super().__init__(str(spec))
         # Nothing is selected where there is no tree.
         asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
@@ -203,6 +204,8 @@ class Flat(Player):
         self.value = options.choice("value", "mean", STATISTICS)
         self.modes = options.choice("modes", "highest", MODES)
         self.draws = options.choice("draws", "equal", DRAWS)
+        skipped = options.choice("unsampled", "skipped", UNSAMPLED) == "skipped"
+        self.unsampled = -np.inf if skipped else 0.0
         self.request = request_of_player(game, asked)
 
     def choose(self, seen: Observation, seed: int) -> Choice:
@@ -247,22 +250,23 @@ class Flat(Player):
         which, values = (np.concatenate(arrays) for arrays in zip(*played, strict=True))
         if seen.game.viewpoint(seen.mover) == SECOND:
             values = -values
-        worth = np.array([_worth(values[which == m], self.value, self.modes) for m in range(len(moves))])
+        worth = np.array([self._worth(values[which == m]) for m in range(len(moves))])
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
         of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
         thought = f"{of}; {self.value} {worth[best]:+.3f}"
         return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
 
+    def _worth(self, values: npt.NDArray[np.float64]) -> float:
+        """The statistic of the values of a move's playouts, in their order; without any ``self.unsampled``.
 
-def _worth(values: npt.NDArray[np.float64], statistic: str, modes: str) -> float:
-    """The mean, median or mode of the values of a move's playouts, in their order; -inf without any.
-
-    Of several modes the ``highest`` counts, or the ``first``: the one whose first playout came first.
-    """
-    if not len(values):
-        return -np.inf
-    if statistic != "mode":
-        return float(values.mean() if statistic == "mean" else np.median(values))
-    different, places, counts = np.unique(values, return_index=True, return_counts=True)
-    most = counts == counts.max()
-    return float(different[most].max() if modes == "highest" else values[places[most].min()])
+        Of several modes the ``highest`` counts, or the ``first``: the one whose first playout came first.
+        """
+        if not len(values):
+            return self.unsampled
+        if self.value == "sum":
+            return float(values.sum())
+        if self.value != "mode":
+            return float(values.mean() if self.value == "mean" else np.median(values))
+        different, places, counts = np.unique(values, return_index=True, return_counts=True)
+        most = counts == counts.max()
+        return float(different[most].max() if self.modes == "highest" else values[places[most].min()])

@@ -7,18 +7,18 @@ The agent's differences from UCT are kept, because the tables of the thesis are 
   the weakest for the other player. Only won games count, so that a draw is worth as much as a loss.
 - Of equal actions one is drawn by a call that never returns the last of them, unless there is one only.
 - Before a move is searched its stone is: two levels of the tree. A removal is one level.
-- Pruning, in the tree and in playouts: only actions with the highest rating stay, and those are the ones that
-  close a mill, else those that block one, else all. A stone has the highest rating of its moves. Removals are
-  all equal.
+- Pruning, of placements, in the tree and in playouts: only actions with the highest rating stay, and those are
+  the ones that close a mill, else those that block one, else all. Removals are all equal. The text (4.2.1)
+  says so of placements, as an example, and of no other phase; its chapters on moves say what to look for.
 - A simulation ends in a node without visits, from which the playout starts, or in a final position. A node
   that has visits but no children gets all of them at once. That holds for the root too.
 - The final move has the best victories / visits; the target of a stone is taken from the same tree.
 
 The print leaves open what options choose: the number of simulations, ``c``, whether the division is one of
-integers (the types of both numbers are not shown), and whether unvisited children come first, as the text
-says, or have the power 0, as the printed method calculates it. Where it is silent: children have the order of
-the rules' moves, playouts draw from all actions that the pruning leaves, and they ignore the repetition rule,
-as the game's own do.
+integers (the types of both numbers are not shown), whether unvisited children come first, as the text says, or
+have the power 0, as the printed method calculates it, and what is pruned. Where it is silent: children have
+the order of the rules' moves, playouts draw from all actions that the pruning leaves, and they ignore the
+repetition rule, as the game's own do. A pruned stone has the highest rating of its moves.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from games.jit import Int, njit
 from games.morris import Morris
 from games.morris.play import look_of_blocker, look_of_own_mills, priority
 from games.morris.rules import (
+    HANDS,
     MOVE,
     MOVER,
     NO_REPETITION,
@@ -91,6 +92,17 @@ def _look_of_mixed(game: Game, state: State, move: int) -> tuple[float, float]:
 
 
 MAX_SIMULATIONS, MAX_EXPLORATION = 100_000, 1000.0
+NEVER, PLACING, ALWAYS = range(3)
+"""When actions are pruned."""
+Pruning = tuple[int, int, int]
+"""When actions are pruned of the position that is searched, of others in the tree, and in playouts."""
+PRUNING: dict[str, Pruning] = {
+    "placing": (PLACING, PLACING, PLACING),
+    "all": (ALWAYS, ALWAYS, ALWAYS),
+    "tree": (ALWAYS, ALWAYS, NEVER),
+    "root": (ALWAYS, NEVER, NEVER),
+    "none": (NEVER, NEVER, NEVER),
+}
 MAX_ACTIONS = 24
 """The largest number of children: placements on an empty board; a stone is one action, whatever its moves."""
 ANY = -1
@@ -106,25 +118,30 @@ class MorrisAgent(Player):
     """Player of the thesis' program; mill games only."""
 
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
-        """Options: simulations, c, prune (unset: not with three stones), division, unvisited."""
+        """Options: simulations, c, prune (unset: placing, but none with three stones, as the thesis has it),
+        division, unvisited."""
         super().__init__(str(spec))
         morris = only(spec, game, Morris)
         self.simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
-        c = number_of(options, "c", math.sqrt(2.0), MAX_EXPLORATION)
-        prune = options.choice("prune", "no" if morris.variant == "three" else "yes", ("yes", "no")) == "yes"
+        self.c = number_of(options, "c", math.sqrt(2.0), MAX_EXPLORATION)
+        self.c_moving = number_of(options, "c_moving", self.c, MAX_EXPLORATION)
+        prune = options.choice("prune", "none" if morris.variant == "three" else "placing", tuple(PRUNING))
         integer = options.choice("division", "real", ("real", "integer")) == "integer"
         first = options.choice("unvisited", "first", ("first", "zero")) == "first"
-        self._rest = (c, prune, integer, math.inf if first else 0.0)
+        self._rest = (PRUNING[prune], integer, math.inf if first else 0.0)
 
     def choose(self, seen: Observation, seed: int) -> Choice:
-        move, tree = printed_search(seen.state, self.simulations, *self._rest, TABLE, new_stream(seed))
+        c = self.c if seen.state[HANDS + seen.state[MOVER]] > 0 else self.c_moving
+        move, tree = printed_search(seen.state, self.simulations, c, *self._rest, TABLE, new_stream(seed))
         return Choice(int(move), simulations=int(tree[0, VISITS]), nodes=len(tree))
 
 
 @njit
-def _actions(state: State, stone: Int, prune: bool, moves: Moves, found: Numbers) -> int:
+def _actions(state: State, stone: Int, pruned: Int, moves: Moves, found: Numbers) -> int:
     """Write the actions that the pruning leaves to ``found``; returns how many. ``moves`` is overwritten."""
-    highest, count, prune = 0.0, 0, prune and state[REMOVING] == 0
+    highest, count = 0.0, 0
+    prune = pruned == ALWAYS or (pruned == PLACING and state[HANDS + state[MOVER]] > 0)
+    prune = prune and state[REMOVING] == 0
     for number in range(legal_moves(state, moves)):
         move = int(moves[number])
         start = (move - MOVE) // 24 if move >= MOVE else ANY
@@ -195,7 +212,7 @@ def printed_search(
     root: State,
     simulations: int,
     c: float,
-    prune: bool,
+    prune: Pruning,
     integer: bool,
     unvisited: float,
     table: Table,
@@ -209,7 +226,7 @@ def printed_search(
     moves, found = np.zeros(MAX_ACTIONS**2, dtype=np.uint16), np.zeros(MAX_ACTIONS, dtype=np.int64)
     state, agent, size = root.copy(), root[MOVER], 1
     tree[0, PARENT] = -1
-    count = _actions(state, ANY, prune, moves, found)
+    count = _actions(state, ANY, prune[0], moves, found)
     if count == 1 and found[0] >= 0:
         return int(found[0]), tree[:1]
     for _ in range(simulations):
@@ -217,13 +234,15 @@ def printed_search(
         node, stone = 0, ANY
         while state[OVER] == 0 and tree[node, VISITS] > 0:
             if tree[node, CHILDREN] == 0:
-                size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
+                own = node == 0 or (tree[node, PARENT] == 0 and stone != ANY)
+                pruned = prune[0] if own else prune[1]
+                size = _expand(tree, size, node, found, _actions(state, stone, pruned, moves, found))
             sign = 1 if state[MOVER] == agent else -1
             node = _strongest(tree, node, sign, c, integer, unvisited, found, table, stream)
             stone = _act(state, tree[node, ACTION])
         state[REPETITION] = NO_REPETITION
         while state[OVER] == 0:
-            count = _actions(state, stone, prune, moves, found)
+            count = _actions(state, stone, prune[2], moves, found)
             stone = _act(state, found[below(stream, count)])
         victory = np.int64(state[RESULT] == 1 - 2 * agent)
         while node >= 0:
@@ -235,7 +254,7 @@ def printed_search(
     while action < 0:
         if tree[node, CHILDREN] == 0:
             stone = ANY if node == 0 else ~action
-            size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
+            size = _expand(tree, size, node, found, _actions(state, stone, prune[0], moves, found))
         node = _strongest(tree, node, 1, 0.0, integer, 0.0, found, table, stream)
         action = int(tree[node, ACTION])
     return action, tree[:size]

@@ -14,7 +14,7 @@ import numpy as np
 from games.game import Game, State
 from games.jit import source_of
 from games.morris.play import priority
-from games.morris.rules import MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT
+from games.morris.rules import HANDS, MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT
 from games.rng import Stream, below
 
 DRAW = source_of(below)
@@ -37,7 +37,7 @@ class AgentNode:
 class Agent:
     game: Game
     simulations: int
-    prune: bool
+    prune: str
     integer: bool
     unvisited_first: bool
     stream: Stream
@@ -46,7 +46,7 @@ class Agent:
 
     def find_move(self, root: State) -> int:
         self.nodes.append(top := AgentNode())
-        only = self.actions(root, -1)
+        only = self.actions(root, -1, "root")
         if len(only) == 1 and only[0] >= 0:
             return only[0]
         for _ in range(self.simulations):
@@ -71,7 +71,7 @@ class Agent:
             stone = self.perform(state, node.action)
         state[REPETITION] = 0
         while not state[OVER]:
-            actions = self.actions(state, stone)
+            actions = self.actions(state, stone, "playouts")
             stone = self.perform(state, actions[int(DRAW(self.stream, len(actions)))])
         while node is not None:
             node.visits += 1
@@ -79,7 +79,9 @@ class Agent:
             node = node.parent
 
     def expand(self, node: AgentNode, state: State, stone: int, piece: int) -> None:
-        node.children = [AgentNode(action, piece, node) for action in self.actions(state, stone)]
+        of_root = node.parent is None or (node.parent.parent is None and stone >= 0)
+        actions = self.actions(state, stone, "root" if of_root else "tree")
+        node.children = [AgentNode(action, piece, node) for action in actions]
         self.nodes += node.children
 
     def calculate_power(self, node: AgentNode, c: float) -> None:
@@ -105,13 +107,23 @@ class Agent:
             self.game.calls.play(state, action)
         return ~action if action < 0 else -1
 
-    def actions(self, state: State, stone: int) -> list[int]:
+    def prunes(self, state: State, where: str) -> bool:
+        if state[REMOVING]:
+            return False
+        if self.prune == "placing":
+            return bool(state[HANDS + state[MOVER]])
+        return where in {"all": ("root", "tree", "playouts"), "tree": ("root", "tree"), "root": ("root",)}.get(
+            self.prune, ()
+        )
+
+    def actions(self, state: State, stone: int, where: str) -> list[int]:
+        prune = self.prunes(state, where)
         ratings: dict[int, float] = {}
         moves = np.zeros(self.game.max_moves, dtype=np.uint16)
         for move in map(int, moves[: self.game.calls.legal_moves(state, moves)]):
             start = (move - MOVE) // 24 if move >= MOVE else -1
             if stone in (-1, start):
                 action = ~start if stone < 0 <= start else move
-                rating = priority(state, move) if self.prune and not state[REMOVING] else 0.0
+                rating = priority(state, move) if prune else 0.0
                 ratings[action] = max(ratings.get(action, 0.0), rating)
         return [action for action, rating in ratings.items() if rating == max(ratings.values())]

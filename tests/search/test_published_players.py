@@ -18,7 +18,7 @@ from games.rng import new_stream
 from games.tictactoe import TicTacToe
 from search.kernel.logarithms import TABLE
 from search.players import Observation, player_of
-from search.players.morris_agent import ACTION, VICTORIES, VISITS, printed_search
+from search.players.morris_agent import ACTION, PRUNING, VICTORIES, VISITS, printed_search
 from tests.games.common import JIT, random_game, start
 from tests.search.common import chosen, seen_in
 from tests.search.naive_article import find_move
@@ -62,13 +62,24 @@ POSITIONS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(True, False, True), (False, True, True), (True, False, False)])
+@pytest.mark.parametrize(
+    ("prune", "integer", "first"),
+    [
+        ("placing", False, True),
+        ("all", False, True),
+        ("none", True, True),
+        ("tree", False, False),
+        ("root", False, True),
+    ],
+)
 @pytest.mark.parametrize(("spec", "position"), POSITIONS)
-def test_it_grows_the_tree_of_its_slow_twin(spec: str, position: str, options: tuple[bool, ...]) -> None:
-    game, (prune, integer, first) = games.load(spec), options
+def test_it_grows_the_tree_of_its_slow_twin(
+    spec: str, position: str, prune: str, integer: bool, first: bool
+) -> None:
+    game = games.load(spec)
     state, simulations = game.parse_position(position), 30 if JIT else 8
     twin = Agent(game, simulations, prune, integer, first, new_stream(5))
-    rest = (math.sqrt(2), prune, integer, math.inf if first else 0.0)
+    rest = (math.sqrt(2), PRUNING[prune], integer, math.inf if first else 0.0)
     move, tree = printed_search(state, simulations, *rest, TABLE, new_stream(5))
     assert move == twin.find_move(state)
     assert move in game.legal_moves(state)
@@ -86,7 +97,7 @@ def test_it_looks_at_mills_then_at_blocks_and_at_all_removals() -> None:
     assert drawn("morris", MILL) == {"g7"}
     assert drawn("morris", BLOCK) == {"d1"}
     assert drawn("morris", REMOVAL) == {"xb2", "xa1", "xd1"}
-    assert len(drawn("morris", MILL, ",prune=no")) > 10
+    assert len(drawn("morris", MILL, ",prune=none")) > 10
 
 
 def test_of_equal_moves_the_last_is_never_drawn() -> None:
