@@ -23,7 +23,7 @@ def _factory(name: str) -> Factory:
 PLAYERS: dict[str, tuple[Factory, str]] = {
     "uct": (
         _factory("monte_carlo:Uct"),
-        "Monte Carlo tree search: uct:simulations=N, seconds=S or plies=N, and all options of a search",
+        "Monte Carlo tree search: uct:simulations=N, seconds=S, plies=N or work=N; all options of a search",
     ),
     "flat": (
         _factory("monte_carlo:Flat"),
@@ -84,7 +84,7 @@ OPTION_TEXTS = {
     "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
     "plies": "Plies of playouts a move, at least one a simulation: a budget equal on every machine.",
     "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
-    "prune": "Look only at moves that close a mill, else that block one, else at all; no with three stones.",
+    "prune": "Where only moves that close a mill, else block one, are looked at; none with three stones.",
     "rollouts": "Playouts from each leaf.",
     "samples": "Fleets that are drawn.",
     "seconds": "CPU seconds a move.",
@@ -92,6 +92,9 @@ OPTION_TEXTS = {
     "solve": "MCTS-Solver.",
     "steps": "Draws that are looked at.",
     "strategy": "What it plays for.",
+    "c_moving": "C once all own stones are placed.",
+    "unsampled": "A move without a playout is skipped, or worth 0.",
+    "work": "Legal moves of the plies of playouts, 20 more for each ply: a budget equal on every machine.",
     "ties": "Which of equally good moves is played: any, or the first.",
     "unvisited": "Whether children without visits are chosen first, or have the power 0.",
     "value": "The statistic of a move's playouts by which it is compared.",

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ PLIES_PER_S, LEAST_S = 500_000, 0.05
 """How many plies count as a second, and the least budget in seconds: jobs, which last at least 1 ms and are
 first sized by the game's nominal speed, stay small beside it."""
 MOST_PLIES = 10**9
+COST_OF_PLY, LEAST_PLIES, MOST_SAMPLES = 20, 200, 12
+"""With a budget in ``work``: what a ply costs beside its legal moves, and from how many plies, of at most how
+many random playouts, the cost of a position's plies is estimated."""
 
 
 @dataclass
@@ -62,26 +66,62 @@ class PliesClock:
         return self.spent / self.plies * self.seconds
 
 
-def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
-    """The option ``plies``; without it a player that was given no budget in ``asked`` gets DEFAULT_SECONDS.
+OWN_BUDGETS = ("plies", "work")
 
-    A budget in plies is added to ``asked`` as seconds of `PliesClock`. Raises InvalidInput (player option
-    plies, budget, strategy).
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget that is no time: plies of playouts, or their ``work``, where a ply costs its legal moves and
+    COST_OF_PLY more, as in programs that list all moves to draw one."""
+
+    amount: int
+    is_work: bool
+
+    def clock(self, seen: Observation, cut: int | None, seed: int, read: Callable[[], float]) -> PliesClock:
+        """A clock that ends a search of the position; ``cut``: plies after which its playouts are cut."""
+        if not self.is_work:
+            return PliesClock(self.amount, read)
+        rng, game, numbers = random.Random(seed), seen.game, [0]
+        for _ in range(MOST_SAMPLES):
+            game.calls.play(state := seen.state.copy(), rng.choice(seen.legal))
+            plies = 0
+            while plies < (cut or MOST_PLIES) and not game.calls.is_terminal(state):
+                legal = game.legal_moves(state)
+                numbers.append(len(legal))
+                game.calls.play(state, rng.choice(legal))
+                plies += 1
+            if len(numbers) > LEAST_PLIES:
+                break
+        return PliesClock(max(1, round(self.amount / (COST_OF_PLY + fmean(numbers)))), read)
+
+
+def read_budget(options: Options, asked: dict[str, Any], game: Game) -> Budget | None:
+    """The options ``plies`` and ``work``; without a budget a player gets DEFAULT_SECONDS.
+
+    A budget in plies or work is added to ``asked`` as seconds of `PliesClock`. Raises InvalidInput (player
+    option plies, work, budget, strategy).
     """
-    plies = options.integer("plies")
-    if plies is not None and not 1 <= plies <= MOST_PLIES:
-        raise InvalidInput(f"{PREFIX} plies", plies, f"a whole number from 1 to {MOST_PLIES}")
-    given = [f"{name}={asked[name]}" for name in ("simulations", "seconds") if name in asked]
-    if plies and given:
-        budgets = ", ".join([f"plies={plies}", *given])
-        raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds and plies")
+    given: dict[str, Any] = {name: asked[name] for name in ("simulations", "seconds") if name in asked}
+    for name in OWN_BUDGETS:
+        if (amount := options.integer(name)) is not None:
+            if not 1 <= amount <= MOST_PLIES:
+                raise InvalidInput(f"{PREFIX} {name}", amount, f"a whole number from 1 to {MOST_PLIES}")
+            given[name] = amount
+    if len(given) > 1 and not given.keys() <= {"simulations", "seconds"}:
+        budgets = ", ".join(f"{name}={amount}" for name, amount in given.items())
+        raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds, plies and work")
+    own = next((Budget(given[name], name == "work") for name in OWN_BUDGETS if name in given), None)
+    if own and own.is_work and (not game.is_two_player or game.has_chance or game.hidden_information):
+        raise InvalidInput(f"{PREFIX} work", own.amount, "plies in games with chance or hidden information")
     kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
-    if plies and kind is not None and kind.by_leaves:
+    if own and kind is not None and kind.by_leaves:
         # The time of threads decides how many of their jobs are run at a stretch.
-        raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with plies")
-    if plies or not given:
-        asked["seconds"] = PliesClock(plies).seconds if plies else DEFAULT_SECONDS
-    return plies
+        raise InvalidInput(
+            f"{PREFIX} strategy", asked["strategy"], f"root or tree with {OWN_BUDGETS[own.is_work]}"
+        )
+    if own or not given:
+        asked["seconds"] = PliesClock(own.amount).seconds if own else DEFAULT_SECONDS
+    return own
 
 
 def read_options(
@@ -133,14 +173,14 @@ class Uct(Player):
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Its options are those of SearchRequest by their names for players, and ``preset``.
 
-        Its budget is simulations, seconds or ``plies`` of playouts. By default it has one lane of `root`, or
-        `leaf` with an evaluator, and 1 s a move.
+        Its budget is simulations, seconds, or ``plies`` or ``work`` of playouts. By default it has one lane
+        of `root`, or `leaf` with an evaluator, and 1 s a move.
         """
         super().__init__(str(spec))
         asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
         asked |= read_options(spec, options)
         asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
-        self.plies = read_budget(options, asked)
+        self.budget = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
         if self.request.evaluator is not None:
             # Read where the player is first made: workers get the text from there.
@@ -150,11 +190,15 @@ class Uct(Player):
         request = replace(self.request, seed=seed)
         game = seen.game
         mover = game.viewpoint(seen.mover)
+        clock = None
+        if self.budget is not None:
+            clock = self.budget.clock(seen, request.playout_plies, seed, self.clock)
+            request = replace(request, seconds=clock.seconds)
         opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
-        if self.plies is None:
+        if clock is None:
             coordinator, _ = run_inline(opened, self.clock)
         else:
-            worker = PliesWorker(PliesClock(self.plies, self.clock))
+            worker = PliesWorker(clock)
             worker.prepare(opened.context)
             coordinator, _ = run_inline(opened, worker.clock, worker)
         simulations = coordinator.counters.simulations
@@ -195,12 +239,13 @@ class Flat(Player):
     """Flat Monte Carlo player; the value of a move is the mean, median, mode or sum of its playouts."""
 
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
-        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes``, ``draws`` and
-        ``unsampled``: whether a move without a playout is skipped or worth 0. By default it has 1 s a move."""
+        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``work``, ``value``, ``modes``,
+        ``draws``, and ``unsampled``: whether a move without a playout is skipped or worth 0. By default it
+        has 1 s a move."""
         super().__init__(str(spec))
         # Nothing is selected where there is no tree.
         asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
-        self.plies = read_budget(options, asked)
+        self.budget = read_budget(options, asked, game)
         self.value = options.choice("value", "mean", STATISTICS)
         self.modes = options.choice("modes", "highest", MODES)
         self.draws = options.choice("draws", "equal", DRAWS)
@@ -216,7 +261,10 @@ class Flat(Player):
         random.Random(seed).shuffle(order := list(seen.legal))
         moves = np.array(order, dtype=np.uint16)
         rng, stream, work = np.random.default_rng(seed), new_stream(seed), engine.new_workspace()
-        clock = self.clock if self.plies is None else PliesClock(self.plies, self.clock)
+        clock, seconds = self.clock, self.request.seconds
+        if self.budget is not None:
+            clock = self.budget.clock(seen, self.request.playout_plies, seed, self.clock)
+            seconds = clock.seconds
         played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
         count = 0
 
@@ -238,14 +286,14 @@ class Flat(Player):
         if self.request.simulations is not None:
             play(self.request.simulations)
         else:
-            assert self.request.seconds is not None
+            assert seconds is not None
             began = now = clock()
             size = 1
-            while now - began < self.request.seconds:
+            while now - began < seconds:
                 started = now
                 play(size)
                 now = clock()
-                most_s = min(CHUNK_S, (self.request.seconds - (now - began)) / 2)
+                most_s = min(CHUNK_S, (seconds - (now - began)) / 2)
                 size = max(1, min(4 * size, int(most_s / max(1e-9, (now - started) / size))))
         which, values = (np.concatenate(arrays) for arrays in zip(*played, strict=True))
         if seen.game.viewpoint(seen.mover) == SECOND:

@@ -7,18 +7,18 @@ The agent's differences from UCT are kept, because the tables of the thesis are 
   the weakest for the other player. Only won games count, so that a draw is worth as much as a loss.
 - Of equal actions one is drawn by a call that never returns the last of them, unless there is one only.
 - Before a move is searched its stone is: two levels of the tree. A removal is one level.
-- Pruning, of placements, in the tree and in playouts: only actions with the highest rating stay, and those are
-  the ones that close a mill, else those that block one, else all. Removals are all equal. The text (4.2.1)
-  says so of placements, as an example, and of no other phase; its chapters on moves say what to look for.
+- Pruning, of placements, in the tree and in playouts: only actions with the highest rating stay, and those
+  are the ones that close a mill, else those that block one, else all. Removals are all equal. The text
+  (4.2.1) says so of placements, as an example, and of no other phase.
 - A simulation ends in a node without visits, from which the playout starts, or in a final position. A node
   that has visits but no children gets all of them at once. That holds for the root too.
 - The final move has the best victories / visits; the target of a stone is taken from the same tree.
 
 The print leaves open what options choose: the number of simulations, ``c``, whether the division is one of
-integers (the types of both numbers are not shown), whether unvisited children come first, as the text says, or
-have the power 0, as the printed method calculates it, and what is pruned. Where it is silent: children have
-the order of the rules' moves, playouts draw from all actions that the pruning leaves, and they ignore the
-repetition rule, as the game's own do. A pruned stone has the highest rating of its moves.
+integers (the types of both numbers are not shown), whether unvisited children come first, as the text says,
+or have the power 0, as the printed method calculates it, and what is pruned. Where it is silent: children
+have the order of the rules' moves, playouts draw from all actions that the pruning leaves, and they ignore
+the repetition rule, as the game's own do. A pruned stone has the highest rating of its moves.
 """
 
 from __future__ import annotations
