@@ -8,12 +8,13 @@ tables/claims.toml has for each claim:
     because."holds in part" = "..."     a sentence for each verdict that is expected
     [claims.figures]
     few = { row = "claims/root: name" }                        measured: the score in %; or its figure = "..."
-    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; its interval
-                                                               as low and high; or exact = true, if counted
+    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; as low and
+                                                               high its interval of 95 %, or of several runs,
+                                                               if the report has one; exact = true: counted
 
-A rule is true if it is true of all values in the intervals, false if of none, and open otherwise, as of a
-figure without one. A claim holds if all its rules are true, and in part if some are; else it does not hold if
-one is false, and is not shown if all are open. A sentence is printed with its own verdict only.
+A rule is true if it is true of all values in the intervals, false if of none, and not decided otherwise, as of
+a figure without one. A claim holds if all its rules are true, and in part if some are; else it does not hold
+if one is false, and is not shown if none is decided. A sentence is printed with its own verdict only.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from games.errors import InvalidInput, counted
 SOURCE = "claims"
 """What stands before the slash in names of tables that only claims have."""
 HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
-SAID = {True: "yes", False: "no", None: "open"}
+SAID = {True: "yes", False: "no", None: "not decided"}
 SHOWN = 99
 """Number of observations given to figures without one, enough for their intervals to be printed."""
 _RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9]+(\.[0-9]+)?")

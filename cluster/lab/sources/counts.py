@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, product
 from typing import Any
 
 import games
@@ -19,7 +20,8 @@ from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.game import FIRST, Game, State
+from games.game import FIRST, SECOND, Game, State
+from games.gomoku import Gomoku, rules
 from search.minimax.lookahead import lookahead_of
 from search.players import Choice, Observation, Player, player_of
 
@@ -28,6 +30,8 @@ Found = Mapping[str, float]
 Samples = Mapping[str, list[float]]
 AREA, SHIP_CELLS = 100, 17
 NEGLIGIBLE = 1e-15
+ARM, WINDOW = 9, 5
+"""Cells of a line that share windows of five with the middle one, and of a window."""
 
 
 def arrangements(arguments: Arguments) -> Found:
@@ -44,9 +48,14 @@ def power(arguments: Arguments) -> Found:
 
 
 def game_tree(arguments: Arguments) -> Found:
-    """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them."""
+    """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them.
+
+    The root is the start, or the position after ``moves``, which must be legal.
+    """
     game = games.load(arguments["game"])
-    graph = PositionGraph(solve(game, game.initial_state()))
+    root = game.initial_state()
+    game.play_text(root, arguments.get("moves", ()))
+    graph = PositionGraph(solve(game, root))
     sizes = graph.tree_sizes()
     if sizes is None:
         raise InvalidInput("game", game.spec, "a game in which no position occurs twice")
@@ -87,8 +96,31 @@ def search_tree(arguments: Arguments) -> Found:
 
 
 def window_patterns(arguments: Arguments) -> Found:
-    """Numbers of windows of five cells with stones of one player only, by number of stones."""
-    return {f"{count} stones": math.comb(5, count) for count in range(1, 6)} | {"all": 2**5 - 1}
+    """Gomoku's table for a number of ``stones`` of one player in a window of five cells, from the game's rules.
+
+    Returns how many of all patterns are worth as much as one of them, and what 0 to 5 windows with so many
+    stones are worth together for a cell.
+    """
+    stones = int(arguments["stones"])
+    # Any five neighbours among cells that repeat after five have as many stones.
+    repeated = "".join("x" if place % WINDOW < stones else " " for place in range(-4, WINDOW))
+    times = [cell_worth("o" * ARM)]
+    times += [cell_worth(repeated[WINDOW - number :].rjust(ARM, "o")) for number in range(1, WINDOW + 1)]
+    cells = ["".join(each) for each in product("x ", repeat=WINDOW)]
+    places = [pattern.find("x") for pattern in cells]
+    arms = [f"{'o' * (4 - place)}{each}".ljust(ARM, "o") for each, place in zip(cells, places, strict=True)]
+    worths = [cell_worth(arm) for arm, place in zip(arms, places, strict=True) if place >= 0]
+    counted = {"patterns": worths.count(times[1]), "all patterns": len(worths)}
+    return counted | {f"{number} times": worth for number, worth in enumerate(times)}
+
+
+def cell_worth(arm: str) -> int:
+    """What a stone of X is worth in the middle of a line of nine cells; O closes all other lines."""
+    board: list[list[int | None]] = [[None] * ARM for _ in range(ARM)]
+    board[3][3:6] = board[5][3:6] = [SECOND] * 3
+    board[4] = [{"x": FIRST, "o": SECOND}.get(cell) for cell in arm]
+    board[4][4] = None
+    return rules.cell_worth(Gomoku(ARM).state_of(board, FIRST), ARM * ARM // 2, FIRST)
 
 
 def every_line(arguments: Arguments) -> Found:
@@ -98,19 +130,16 @@ def every_line(arguments: Arguments) -> Found:
     """
     game = games.load(arguments["game"])
     player = player_of(arguments["a"], game)
-    total: Counter[int] = Counter()
-    searches = 0
-    for n in range(int(arguments.get("seeds", 1))):
-        tree = Opponents(game, player, seed_of(arguments["seed"], 2, n))
-        for side in (0, 1):
-            total += tree.lines(game.initial_state(), side)
-        searches += len(tree.answers)
+    seeds = [seed_of(arguments["seed"], 2, number) for number in range(int(arguments.get("seeds", 1)))]
+    trees = [Opponents(game, player, seed) for seed in seeds]
+    lines = (tree.lines(game.initial_state(), side) for tree in trees for side in (FIRST, SECOND))
+    total = sum(lines, Counter[int]())
     return {
         "lines": sum(total.values()),
         "wins": total[1],
         "draws": total[0],
         "losses": total[-1],
-        "searches": searches,
+        "searches": sum(len(tree.answers) for tree in trees),
     }
 
 
@@ -189,10 +218,12 @@ def sampling_accuracy(arguments: Arguments) -> Found:
     accuracies = {100 * SHIP_CELLS / (SHIP_CELLS + number): chance for number, chance in misses.items()}
     mean = math.fsum(accuracy * chance for accuracy, chance in accuracies.items())
     square = math.fsum((accuracy - mean) ** 2 * chance for accuracy, chance in accuracies.items())
+    best_first = sorted(accuracies, reverse=True)
+    reached = accumulate(accuracies[accuracy] for accuracy in best_first)
     return {
         "mean": mean,
         "mean, deviation": math.sqrt(square),
-        "worst": _median_of_worst(accuracies, 100),
+        "worst": next(one for one, chance in zip(best_first, reached, strict=True) if chance**100 >= 0.5),
         "shots": SHIP_CELLS + math.fsum(number * chance for number, chance in misses.items()),
     }
 
@@ -220,16 +251,6 @@ def _until_hit(
         after[number], carried = chance * (1 - miss**steps), chance * miss**steps
         number += 1
     return after
-
-
-def _median_of_worst(accuracies: Mapping[float, float], num_games: int) -> float:
-    """The median of the lowest accuracy among ``num_games`` games."""
-    reached = 0.0
-    for accuracy in sorted(accuracies, reverse=True):
-        reached += accuracies[accuracy]
-        if reached**num_games >= 0.5:
-            return accuracy
-    return min(accuracies)
 
 
 COUNTS: dict[str, Callable[[Arguments], Found]] = {
