@@ -30,8 +30,6 @@ Found = Mapping[str, float]
 Samples = Mapping[str, list[float]]
 AREA, SHIP_CELLS = 100, 17
 NEGLIGIBLE = 1e-15
-ARM, WINDOW = 9, 5
-"""Cells of a line that share windows of five with the middle one, and of a window."""
 
 
 def arrangements(arguments: Arguments) -> Found:
@@ -48,9 +46,8 @@ def power(arguments: Arguments) -> Found:
 
 
 def game_tree(arguments: Arguments) -> Found:
-    """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them.
-
-    The root is the start, or the position after ``moves``, which must be legal.
+    """Sizes of a small game, or of what is left of it after ``moves``, which must be legal: nodes, leaves and
+    levels of its tree; positions, and moves between them.
     """
     game = games.load(arguments["game"])
     root = game.initial_state()
@@ -77,15 +74,10 @@ def search_tree(arguments: Arguments) -> Found:
     game = games.load(arguments["game"])
     lookahead = lookahead_of(game, (*game.evaluators, "default")[0])
     start = game.initial_state()
-    changes = {
-        "prunes": bool(arguments["prunes"]),
-        "cuts_equals": bool(arguments.get("cuts_equals", True)),
-        "ordered": False,
-        "finds_ties": False,
-    }
     depth = min(int(arguments["depth"]), game.max_plies)
-    found = lookahead.search(start, lookahead.limits(depth, **changes))
-    whole = lookahead.search(start, lookahead.limits(depth, **{**changes, "prunes": False}))
+    changes = {"cuts_equals": arguments.get("cuts_equals", True), "ordered": False, "finds_ties": False}
+    limits = [lookahead.limits(depth, prunes=prunes, **changes) for prunes in (arguments["prunes"], False)]
+    found, whole = (lookahead.search(start, each) for each in limits)
     return {
         "visited": found.positions,
         "all": whole.positions,
@@ -96,31 +88,23 @@ def search_tree(arguments: Arguments) -> Found:
 
 
 def window_patterns(arguments: Arguments) -> Found:
-    """Gomoku's table for a number of ``stones`` of one player in a window of five cells, from the game's rules.
-
-    Returns how many of all patterns are worth as much as one of them, and what 0 to 5 windows with so many
-    stones are worth together for a cell.
+    """Patterns of one player in five cells, by the game's own table: how many are worth as much as a window
+    with ``stones`` stones, and what 1 to 5 such windows on one line are worth.
     """
     stones = int(arguments["stones"])
-    # Any five neighbours among cells that repeat after five have as many stones.
-    repeated = "".join("x" if place % WINDOW < stones else " " for place in range(-4, WINDOW))
-    times = [cell_worth("o" * ARM)]
-    times += [cell_worth(repeated[WINDOW - number :].rjust(ARM, "o")) for number in range(1, WINDOW + 1)]
-    cells = ["".join(each) for each in product("x ", repeat=WINDOW)]
-    places = [pattern.find("x") for pattern in cells]
-    arms = [f"{'o' * (4 - place)}{each}".ljust(ARM, "o") for each, place in zip(cells, places, strict=True)]
-    worths = [cell_worth(arm) for arm, place in zip(arms, places, strict=True) if place >= 0]
-    counted = {"patterns": worths.count(times[1]), "all patterns": len(worths)}
-    return counted | {f"{number} times": worth for number, worth in enumerate(times)}
+    patterns = [each for each in map("".join, product("x ", repeat=5)) if "x" in each]
+    worths = [cell_worth(f"oooo{each}oooo"[each.index("x") :]) for each in patterns]
+    # Any five neighbours on this line have as many stones.
+    line = 2 * ("x" * stones).rjust(5)
+    times = {f"{n} times": cell_worth(line[5 - n :].rjust(10, "o")) for n in range(1, 6)}
+    return {"patterns": worths.count(times["1 times"]), "all patterns": len(worths), **times}
 
 
-def cell_worth(arm: str) -> int:
-    """What a stone of X is worth in the middle of a line of nine cells; O closes all other lines."""
-    board: list[list[int | None]] = [[None] * ARM for _ in range(ARM)]
-    board[3][3:6] = board[5][3:6] = [SECOND] * 3
-    board[4] = [{"x": FIRST, "o": SECOND}.get(cell) for cell in arm]
-    board[4][4] = None
-    return rules.cell_worth(Gomoku(ARM).state_of(board, FIRST), ARM * ARM // 2, FIRST)
+def cell_worth(line: str) -> int:
+    """What gomoku's table says of a stone of X on the fifth of nine cells; O closes all other lines."""
+    rows = ["", "", "", "   ooo", f"{line[:4]} {line[5:9]}", "   ooo", "", "", ""]
+    owners = [[{"x": FIRST, "o": SECOND}.get(cell) for cell in row.ljust(9)] for row in rows]
+    return rules.cell_worth(Gomoku(9).state_of(owners, FIRST), 40, FIRST)
 
 
 def every_line(arguments: Arguments) -> Found:
@@ -245,9 +229,7 @@ def _until_hit(
     while number <= max(before) or carried > NEGLIGIBLE:
         chance = before.get(number, 0.0) + carried
         cells = AREA if tries_again else AREA - (SHIP_CELLS - afloat) - number
-        miss = 1 - afloat / cells
-        for follow_up in range(depth - 1):
-            miss *= 1 - afloat / (AREA - follow_up)
+        miss = (1 - afloat / cells) * math.prod(1 - afloat / (AREA - nth) for nth in range(depth - 1))
         after[number], carried = chance * (1 - miss**steps), chance * miss**steps
         number += 1
     return after
