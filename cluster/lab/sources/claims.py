@@ -8,12 +8,12 @@ tables/claims.toml has for each claim:
     because."holds in part" = "..."     a sentence for each verdict that is expected
     [claims.figures]
     few = { row = "claims/root: name" }                        measured: the score in %; or its figure = "..."
-    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; its interval
-                                                               as low and high; or exact = true, if counted
+    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; low and high
+                                                               of its interval, if any; exact = true: counted
 
-A rule is true if it is true of all values in the intervals, false if of none, and open otherwise, as of a
+A rule is true if it is true of all values in the intervals, false if of none, and else not decided, as of a
 figure without one. A claim holds if all its rules are true, and in part if some are; else it does not hold if
-one is false, and is not shown if all are open. A sentence is printed with its own verdict only.
+one is false, and is not shown if none is decided. A sentence is printed with its own verdict only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from games.errors import InvalidInput, counted
 SOURCE = "claims"
 """What stands before the slash in names of tables that only claims have."""
 HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
-SAID = {True: "yes", False: "no", None: "open"}
+SAID = {True: "yes", False: "no", None: "not decided"}
 SHOWN = 99
 """Number of observations given to figures without one, enough for their intervals to be printed."""
 _RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -56,8 +56,8 @@ def read() -> dict[str, Any]:
 
 def tables_of(claim: Mapping[str, Any]) -> list[str]:
     """Names of the tables of a claim."""
-    rows = (figure["row"] for figure in claim.get("figures", {}).values() if "row" in figure)
-    return list(dict.fromkeys(row.partition(": ")[0] for row in rows))
+    figures = claim.get("figures", {}).values()
+    return list(dict.fromkeys(each["row"].partition(": ")[0] for each in figures if "row" in each))
 
 
 def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
@@ -105,10 +105,8 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
             continue
         table, _, row = each["row"].partition(": ")
         measured = {verdict.row.name: verdict.measured for verdict in results[table]}[row]
-        estimate = None
-        if measured is not None and "figure" in each:
-            estimate = measured.estimates[each["figure"]]
-        elif measured is not None and measured.score is not None:
+        estimate = measured.estimates[each["figure"]] if measured and "figure" in each else None
+        if measured and measured.score and "figure" not in each:
             value, low, high = (100 * end for end in measured.score)
             estimate = Estimate(value, low, high, PERCENT, SHOWN)
         what = [each.get("figure", ""), f"`{table}`", measured.what if measured else "not run"]
@@ -130,25 +128,24 @@ def parts(
     yield "# Claims of the sources"
     yield f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}"
     yield f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`."
-    shown: set[str] = set()
+    left = dict(pictures)
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):
         yield f"## {number}. {claim['title']}: {verdict}"
         because = claim.get("because", {}).get(verdict, "")
         yield f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip()
         rules = [(*rule.split(), SAID[truth]) for rule, truth in truths_of(claim, figures).items()]
         between = [rule for rule in rules if rule[0] not in figures or rule[2] in figures]
+        alone = [rule for rule in rules if rule not in between]
         for name, (label, estimate) in figures.items():
-            value = ours_text(estimate) if estimate else "-"
-            named = f"{name}: " if any(name in rule for rule in between) else ""
-            needs = [f"{by}{end}: {said}" for of, by, end, said in rules if of == name and end not in figures]
-            yield f"- {named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}"
+            named = f"{name}: " * any(name in rule for rule in between)
+            needs = (f"; needs {by}{end}: {said}" for of, by, end, said in alone if of == name)
+            yield f"- {named}{label}: {ours_text(estimate) if estimate else '-'}{''.join(needs)}"
         if between:
             yield f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}."
         if "open" in claim:
             yield f"Not measured: {claim['open']}."
         for table in tables_of(claim):
-            yield from () if table in shown else pictures.get(table, ())
-            shown.add(table)
+            yield from left.pop(table, ())
     yield "## Where recorded figures come from"
     for name, record in data["records"].items():
         yield f"- {name}: {record['command']} ({record['where']})"

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, product
 from typing import Any
 
 import games
@@ -19,7 +20,8 @@ from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.game import FIRST, Game, State
+from games.game import FIRST, SECOND, Game, State
+from games.gomoku import Gomoku, rules
 from search.minimax.lookahead import lookahead_of
 from search.players import Choice, Observation, Player, player_of
 
@@ -44,9 +46,13 @@ def power(arguments: Arguments) -> Found:
 
 
 def game_tree(arguments: Arguments) -> Found:
-    """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them."""
+    """Sizes of a small game, or of what is left of it after ``moves``, which must be legal: nodes, leaves and
+    levels of its tree; positions, and moves between them.
+    """
     game = games.load(arguments["game"])
-    graph = PositionGraph(solve(game, game.initial_state()))
+    root = game.initial_state()
+    game.play_text(root, arguments.get("moves", ()))
+    graph = PositionGraph(solve(game, root))
     sizes = graph.tree_sizes()
     if sizes is None:
         raise InvalidInput("game", game.spec, "a game in which no position occurs twice")
@@ -68,15 +74,10 @@ def search_tree(arguments: Arguments) -> Found:
     game = games.load(arguments["game"])
     lookahead = lookahead_of(game, (*game.evaluators, "default")[0])
     start = game.initial_state()
-    changes = {
-        "prunes": bool(arguments["prunes"]),
-        "cuts_equals": bool(arguments.get("cuts_equals", True)),
-        "ordered": False,
-        "finds_ties": False,
-    }
     depth = min(int(arguments["depth"]), game.max_plies)
-    found = lookahead.search(start, lookahead.limits(depth, **changes))
-    whole = lookahead.search(start, lookahead.limits(depth, **{**changes, "prunes": False}))
+    changes = {"cuts_equals": arguments.get("cuts_equals", True), "ordered": False, "finds_ties": False}
+    limits = [lookahead.limits(depth, prunes=prunes, **changes) for prunes in (arguments["prunes"], False)]
+    found, whole = (lookahead.search(start, each) for each in limits)
     return {
         "visited": found.positions,
         "all": whole.positions,
@@ -87,8 +88,23 @@ def search_tree(arguments: Arguments) -> Found:
 
 
 def window_patterns(arguments: Arguments) -> Found:
-    """Numbers of windows of five cells with stones of one player only, by number of stones."""
-    return {f"{count} stones": math.comb(5, count) for count in range(1, 6)} | {"all": 2**5 - 1}
+    """Patterns of one player in five cells, by the game's own table: how many are worth as much as a window
+    with ``stones`` stones, and what 1 to 5 such windows on one line are worth.
+    """
+    stones = int(arguments["stones"])
+    patterns = [each for each in map("".join, product("x ", repeat=5)) if "x" in each]
+    worths = [cell_worth(f"oooo{each}oooo"[each.index("x") :]) for each in patterns]
+    # Any five neighbours on this line have as many stones.
+    line = 2 * ("x" * stones).rjust(5)
+    times = {f"{n} times": cell_worth(line[5 - n :].rjust(10, "o")) for n in range(1, 6)}
+    return {"patterns": worths.count(times["1 times"]), "all patterns": len(worths), **times}
+
+
+def cell_worth(line: str) -> int:
+    """What gomoku's table says of a stone of X on the fifth of nine cells; O closes all other lines."""
+    rows = ["", "", "", "   ooo", f"{line[:4]} {line[5:9]}", "   ooo", "", "", ""]
+    owners = [[{"x": FIRST, "o": SECOND}.get(cell) for cell in row.ljust(9)] for row in rows]
+    return rules.cell_worth(Gomoku(9).state_of(owners, FIRST), 40, FIRST)
 
 
 def every_line(arguments: Arguments) -> Found:
@@ -98,19 +114,16 @@ def every_line(arguments: Arguments) -> Found:
     """
     game = games.load(arguments["game"])
     player = player_of(arguments["a"], game)
-    total: Counter[int] = Counter()
-    searches = 0
-    for n in range(int(arguments.get("seeds", 1))):
-        tree = Opponents(game, player, seed_of(arguments["seed"], 2, n))
-        for side in (0, 1):
-            total += tree.lines(game.initial_state(), side)
-        searches += len(tree.answers)
+    seeds = [seed_of(arguments["seed"], 2, number) for number in range(int(arguments.get("seeds", 1)))]
+    trees = [Opponents(game, player, seed) for seed in seeds]
+    lines = (tree.lines(game.initial_state(), side) for tree in trees for side in (FIRST, SECOND))
+    total = sum(lines, Counter[int]())
     return {
         "lines": sum(total.values()),
         "wins": total[1],
         "draws": total[0],
         "losses": total[-1],
-        "searches": searches,
+        "searches": sum(len(tree.answers) for tree in trees),
     }
 
 
@@ -189,10 +202,12 @@ def sampling_accuracy(arguments: Arguments) -> Found:
     accuracies = {100 * SHIP_CELLS / (SHIP_CELLS + number): chance for number, chance in misses.items()}
     mean = math.fsum(accuracy * chance for accuracy, chance in accuracies.items())
     square = math.fsum((accuracy - mean) ** 2 * chance for accuracy, chance in accuracies.items())
+    best_first = sorted(accuracies, reverse=True)
+    reached = accumulate(accuracies[accuracy] for accuracy in best_first)
     return {
         "mean": mean,
         "mean, deviation": math.sqrt(square),
-        "worst": _median_of_worst(accuracies, 100),
+        "worst": next(one for one, chance in zip(best_first, reached, strict=True) if chance**100 >= 0.5),
         "shots": SHIP_CELLS + math.fsum(number * chance for number, chance in misses.items()),
     }
 
@@ -214,22 +229,10 @@ def _until_hit(
     while number <= max(before) or carried > NEGLIGIBLE:
         chance = before.get(number, 0.0) + carried
         cells = AREA if tries_again else AREA - (SHIP_CELLS - afloat) - number
-        miss = 1 - afloat / cells
-        for follow_up in range(depth - 1):
-            miss *= 1 - afloat / (AREA - follow_up)
+        miss = (1 - afloat / cells) * math.prod(1 - afloat / (AREA - nth) for nth in range(depth - 1))
         after[number], carried = chance * (1 - miss**steps), chance * miss**steps
         number += 1
     return after
-
-
-def _median_of_worst(accuracies: Mapping[float, float], num_games: int) -> float:
-    """The median of the lowest accuracy among ``num_games`` games."""
-    reached = 0.0
-    for accuracy in sorted(accuracies, reverse=True):
-        reached += accuracies[accuracy]
-        if reached**num_games >= 0.5:
-            return accuracy
-    return min(accuracies)
 
 
 COUNTS: dict[str, Callable[[Arguments], Found]] = {

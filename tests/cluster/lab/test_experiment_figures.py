@@ -102,8 +102,7 @@ def test_arrangements_are_counted() -> None:
 def test_a_players_thoughts_are_those_of_its_moves() -> None:
     watched = counts.thinking({"game": "tictactoe", "a": "uct:simulations=30", "b": "random", "seed": 2}, 1)
     # The first player is asked for five moves at most; the ninth is forced.
-    assert 3 <= len(watched["simulations"]) <= 4
-    assert set(watched["simulations"]) == {30}
+    assert watched["simulations"] in ([30] * 3, [30] * 4)
     again = counts.thinking({"game": "tictactoe", "a": "uct:simulations=30", "b": "random", "seed": 2}, 1)
     assert again["simulations"] == watched["simulations"]
     assert all(ms > 0 for ms in watched["ms"])
