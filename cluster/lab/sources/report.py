@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from html import escape
 from importlib import resources
+from itertools import starmap
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
@@ -19,8 +20,8 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
-from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
-from cluster.lab.sources.table import OUTCOMES
+from cluster.lab.sources.estimate import Estimate, SourceFigure
+from cluster.lab.sources.table import OUTCOMES, sources
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -47,14 +48,10 @@ PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
-    f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
-    beside wins, draws and losses in % that of the score, wins and half the draws. p, uncorrected: the
-    probability of figures as far apart if nothing differs; exact for wins, draws and losses (Freeman and
-    Halton). "differs": p is below 0.05 after Holm's correction for all rows of the source in this report.
-    "agrees": the interval of the difference stays within {MARGIN_POINTS:g} points, or {MARGIN:.0%} of figures
-    not in percent. "not excluded": neither, and the source's games are too few to show more. "open": more
-    games of ours decide. "other ahead": not the source's player has more wins. Letters refer to sentences
-    below a table; rows are as printed unless one says what deviates.""".split()
+    """Games: the source's (in brackets if inferred) and ours. Intervals are of 95 %; beside wins, draws and
+    losses in % that of the score. p is uncorrected, verdicts allow for the number of rows:
+    [what each means](README.md#verdicts). "other ahead": not the source's player has more wins. Letters refer
+    to sentences below a table; rows are as printed unless one says what deviates.""".split()
 )
 """How to read the tables."""
 WIDEST = 5.0
@@ -62,15 +59,17 @@ WIDEST = 5.0
 FEWEST = 2
 """Number of observations up to which an interval is not shown."""
 TONES: Mapping[str, Tone] = {AGREES: "good", DIFFERS: "bad"}
+LABELS = {
+    "not_comparable": "Not comparable: ",
+    "cannot_fail": "Cannot fail: ",
+    "remark": "",
+    "deviates": "Deviates: ",
+    "cause": "Cause: ",
+    "suspected": "Suspected: ",
+}
+"""What is printed before the sentences about a row, by key."""
 MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
-
-
-@dataclass(frozen=True)
-class Details:
-    """Markdown that only the HTML page has."""
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Picture:
     svg: str
 
 
-Part = str | Details | Picture | Table
+Part = str | Picture | Table
 """A string is a heading, a paragraph or an item of a list in Markdown."""
 
 
@@ -156,8 +155,8 @@ def _element(part: Part) -> str:
             return f'<figure class="wide">{svg[svg.index("<svg") :]}</figure>'
         case Table():
             return html(part)
-        case str(text) | Details(text):
-            return str(MarkdownIt().render(text)).strip()
+        case str():
+            return str(MarkdownIt().render(part)).strip()
 
 
 def parts(
@@ -172,6 +171,12 @@ def parts(
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield f"# {TITLE}"
+    yield "[CONCLUSIONS.md](CONCLUSIONS.md) says why, [CLAIMS.md](CLAIMS.md) what holds of claims about search."
+    concluded = Table(left("source", "concludes", "verdict", "why"))
+    for study in studies:
+        for conclusion in sources().get(study.name, {}).get("conclusions", ()):
+            concluded.add(study.name, *conclusion)
+    yield concluded
     for study in studies:
         title = study.results[0].table.source.partition(",")[0]
         yield f"- {study.name} ({title}): {study.sentence}"
@@ -204,9 +209,7 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         table = result.table
         yield f"### {table.name} {table.title}"
         if table.note:
-            note, _, details = table.note.partition("\n")
-            yield note
-            yield Details(details)
+            yield table.note
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
@@ -217,15 +220,22 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
                 if ours and len(rows) < len(result.verdicts):
                     yield "Of ours:"
                 yield _rows(rows, table.relative, letters)
+        if pools := "; ".join(starmap(_pooled, result.pooled())):
+            yield f"Pooled over who begins: {pools}."
         for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
             yield f"- {sentence}"
 
 
 def _reasons(each: Verdict) -> list[str]:
     """What is said about a row."""
-    row = each.row
-    deviates, cause = row.deviates and f"Deviates: {row.deviates}", row.cause and f"Cause: {row.cause}"
-    return [each for each in (each.failure, row.not_comparable, row.remark, deviates, cause) if each]
+    said = {label: getattr(each.row, name) for name, label in LABELS.items()}
+    return [each.failure] * bool(each.failure) + [label + text for label, text in said.items() if text]
+
+
+def _pooled(name: str, source: Sequence[int], ours: Sequence[int], p: float) -> str:
+    """The source's games of a pool, by outcome, and ours in percent."""
+    shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
+    return f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
 
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
@@ -311,11 +321,9 @@ def ours_text(ours: Estimate) -> str:
 
 def _games(each: Verdict, unit: str) -> str:
     """Numbers of games of the source and of ours, with the unit if it is another one than the column's."""
-    number = next((figure.number for figure in each.row.figures.values() if figure.number), None)
-    source = "" if not number else f"({number:,})" if each.row.inferred else f"{number:,}"
     what = each.measured.what if each.measured and each.measured.what != "counted" else ""
     what = what.removesuffix(unit).removesuffix(unit[:-1]).strip()
-    return "/".join(filter(None, [source, what]))
+    return "/".join(filter(None, [each.row.played, what]))
 
 
 def _outcome(each: Verdict) -> str:

@@ -2,38 +2,64 @@
 
 Each row of a source is tested once: rows of matches by the exact test of both sides' numbers of wins, draws
 and losses, other rows by the least probability of their figures, times the number of figures. The
-probabilities of all rows of a source that are in a report are corrected together by Holm's method.
-Rows of ours are not tested.
+probabilities of all rows of a source that are in a report are corrected together by Holm's method. Rows of
+ours are not tested; rows that cannot fail are neither corrected nor counted as rows that agree.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
-from cluster.lab.sources.table import OUTCOMES, PublishedRow, PublishedTable, names
+from cluster.lab.sources.table import OUTCOMES, SAID, PublishedRow, PublishedTable, names
 from cluster.lab.sources.units import Need, UnitStore, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
-from cluster.system.terminal import duration, span
+from cluster.system.terminal import duration
 from games.errors import InvalidInput, counted
 
 AGREES, DIFFERS, NOT_EXCLUDED, OPEN = "agrees", "differs", "not excluded", "open"
-NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
+CANNOT_FAIL, NOT_COMPARABLE, NOT_RUN = "cannot fail", "not comparable", "not run"
 SAME, OPPOSITE = "same", "opposite"
 LEVEL = 0.05
 """Corrected probability below which a row differs."""
 FEW = 0.25
 """Largest share of differing rows with which a sentence still says that the source holds but for them."""
+EVEN = 80
+"""Score of the player ahead up to which a match is not one-sided, in percent."""
+ALL_OURS, NOTHING = "all its rows{here} are ours", "nothing of it{here} can be compared"
+HOLDS, HOLDS_BUT = "holds{holds}: {rows}, all of which agree", "holds but for {differ} of {rows} ({causes})"
+OTHERWISE = "of {rows}{here}, {clauses}"
+CLAUSES: Mapping[str, tuple[str, str]] = {
+    DIFFERS: ("differs ({causes})", "differ ({causes})"),
+    AGREES: ("agrees", "agree"),
+    OPEN: ("is open", "are open"),
+    NOT_EXCLUDED: (
+        "is not excluded, as its own {games} games are too few to decide",
+        "are not excluded, as its own {games} games a row are too few to decide",
+    ),
+}
+"""What the sentence on a source says of the rows that are compared, of one and of several, by outcome."""
+MORE: Mapping[str, tuple[str, str]] = {
+    CANNOT_FAIL: ("more cannot fail", "more cannot fail"),
+    NOT_COMPARABLE: ("more is not comparable", "more are not comparable"),
+    NOT_RUN: ("more is not run", "more are not run"),
+}
+MATCHES = (
+    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the source's player ahead, "
+    f"{{sided}} of them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: {{both}}."
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,12 @@ class Comparison:
     def p(self) -> float | None:
         """Probability of the difference; None without an interval of ours (an extreme, for example)."""
         return self.source.probability(self.ours) if self.ours.has_interval else None
+
+    @property
+    def games(self) -> tuple[int, int]:
+        """The source's and our number of games with the outcome whose share this is."""
+        number = self.source.number or 0
+        return round(float(self.source.value) * number / 100), round(self.ours.value * self.ours.number / 100)
 
 
 @dataclass
@@ -86,10 +118,10 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """AGREES, DIFFERS, NOT_EXCLUDED, OPEN, or why there is no comparison.
+        """AGREES, DIFFERS, NOT_EXCLUDED, OPEN, CANNOT_FAIL, or why there is no comparison.
 
         NOT_EXCLUDED: the source's own number of games can never show that it agrees. OPEN: more games of ours
-        can.
+        can. CANNOT_FAIL: it agrees, but could not differ.
         """
         if self.measured is None:
             return NOT_RUN
@@ -99,7 +131,7 @@ class Verdict:
         if probability < LEVEL:
             return DIFFERS
         if all(each.source.equivalent(each.ours) for each in self.tested):
-            return AGREES
+            return CANNOT_FAIL if self.row.cannot_fail else AGREES
         return OPEN if all(each.source.decidable(each.ours) for each in self.tested) else NOT_EXCLUDED
 
     @property
@@ -117,9 +149,14 @@ class Verdict:
             return OPEN
         return SAME if (ahead > 0) == (low > 0.5) else OPPOSITE
 
+    @property
+    def ahead(self) -> float:
+        """The score of the player who is ahead in a match of the source, in percent."""
+        return 50 + float(abs(self.row.figures["wins"].value - self.row.figures["losses"].value)) / 2
+
     def to_json(self) -> dict[str, Any]:
         row, measured = self.row, self.measured
-        said = {name: getattr(row, name) for name in ("deviates", "cause", "remark", "not_comparable")}
+        said = {name: getattr(row, name) for name in SAID}
         return {
             "row": row.name,
             "outcome": self.outcome,
@@ -162,6 +199,15 @@ class TableResult:
         """The verdicts of rows of the source, or of ours."""
         return [each for each in self.verdicts if each.row.ours == ours]
 
+    def pooled(self) -> Iterator[tuple[str, list[int], list[int], float]]:
+        """By pool: the source's and our games in all its rows, by outcome, and the exact p; no verdict."""
+        for name in dict.fromkeys(each.row.pool for each in self.verdicts if each.row.pool):
+            rows = [each.tested for each in self.verdicts if each.row.pool == name]
+            if all(rows):
+                games = np.sum([[each.games for each in row] for row in rows], axis=0)
+                source, ours = games.T.tolist()
+                yield name, source, ours, freeman_halton(source, ours)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "table": self.table.name,
@@ -196,46 +242,57 @@ class Study:
 
     @property
     def sentence(self) -> str:
-        """Whether the source holds, and how many of its rows do what."""
+        """Whether the source holds, how many of its rows do what, and how one-sided the agreeing ones are."""
         number = Counter(each.outcome for each in self.rows)
-        others = [each for each in (NOT_COMPARABLE, NOT_RUN) if number[each]]
-        more = [counted(number[each], f"more is {each}", f"more are {each}") for each in others]
-        return "; ".join([self._finding(number), *more]) + "."
-
-    def _finding(self, number: Counter[str]) -> str:
-        """What the compared rows say; ``number``: of all rows, by outcome."""
-        total = sum(number[each] for each in (AGREES, DIFFERS, NOT_EXCLUDED, OPEN))
-        rows, whole = counted(total, "row"), not self.missing and not number[NOT_RUN]
-        here = "" if whole else " in this report"
+        total, whole = sum(number[each] for each in CLAUSES), not self.missing and not number[NOT_RUN]
         if not total:
-            return f"nothing of it{here} can be compared" if self.rows else f"all its rows{here} are ours"
-        if whole and number[AGREES] == total:
-            holds = next((f" {each.table.holds}" for each in self.results if each.table.holds), "")
-            return f"holds{holds}: {rows}, all of which agree"
-        caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
-        cause = f"({caused or 'none'} with a cause)"
-        if whole and number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
-            why = ", whose cause is stated" if caused == number[DIFFERS] else f" {cause}"
-            return f"holds but for {number[DIFFERS]} of {rows}{why}"
-        verbs = {
-            AGREES: ("agrees", "agree"),
-            DIFFERS: (f"differs {cause}", f"differ {cause}"),
-            OPEN: ("is open", "are open"),
+            found = NOTHING if self.rows else ALL_OURS
+        elif whole and number[AGREES] == total:
+            found = HOLDS
+        elif whole and number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
+            found = HOLDS_BUT
+        else:
+            clauses = [counted(number[each], *words) for each, words in CLAUSES.items() if number[each]]
+            found = OTHERWISE.replace("{clauses}", ", ".join(clauses))
+        more = [counted(number[each], *words) for each, words in MORE.items() if number[each]]
+        first = "; ".join([found, *more]).format(
+            rows=counted(total, "row"),
+            differ=number[DIFFERS],
+            causes=self._causes(),
+            games=self._games(),
+            here="" if whole else " in this report",
+            holds=next((f" {each.table.holds}" for each in self.results if each.table.holds), ""),
+        )
+        return f"{first}. {self._matches()}".strip()
+
+    def _causes(self) -> str:
+        """How many of the rows that differ have a cause, known or suspected."""
+        rows = [each.row for each in self.rows if each.outcome == DIFFERS]
+        causes = {
+            "known": sum(bool(row.cause) for row in rows),
+            "suspected": sum(bool(row.suspected) for row in rows),
         }
-        clauses: list[str] = []
-        for outcome, (one, more) in verbs.items():
-            if number[outcome]:
-                of = "" if clauses else f"of {rows}{here} "
-                clauses.append(counted(number[outcome], of + one, of + more))
-        undecided = [each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED]
-        if not undecided:
-            return ", ".join(clauses)
-        they = "it is" if len(undecided) == 1 else "they are"
-        because = f"cannot be decided by its own {span(undecided, 'game')} a row: {they} not excluded"
-        if not clauses:
-            return f"{rows}{here} {because}"
-        other = "the other" if len(undecided) == 1 else f"the other {len(undecided)}"
-        return f"{', '.join(clauses)}; {other} {because}"
+        return ", ".join(f"{n} with a {kind} cause" for kind, n in causes.items() if n) or "no cause is known"
+
+    def _games(self) -> str:
+        """The least and the largest number of games of rows that are not excluded."""
+        rows = [each for each in self.rows if each.outcome == NOT_EXCLUDED]
+        rows.sort(key=lambda each: each.tested[0].source.number or 0)
+        return " to ".join(dict.fromkeys(each.row.played for each in rows[:1] + rows[-1:]))
+
+    def _matches(self) -> str:
+        """How one-sided matches are that agree, and how many of the others do; empty if none agrees."""
+        matches = [each for each in self.rows if each.conclusion and each.outcome in CLAUSES]
+        agreeing = [each.ahead for each in matches if each.outcome == AGREES]
+        both = sum(ahead <= EVEN for ahead in agreeing)
+        return agreeing and MATCHES.format(
+            agree=len(agreeing),
+            least=min(agreeing),
+            most=max(agreeing),
+            sided=len(agreeing) - both,
+            even=sum(each.ahead <= EVEN for each in matches),
+            both=both,
+        ) or ""
 
 
 def judge(results: Sequence[TableResult]) -> list[Study]:
@@ -244,7 +301,7 @@ def judge(results: Sequence[TableResult]) -> list[Study]:
     studies = [Study(tuple(own)) for _, own in sources]
     for study in studies:
         verdicts = [each for result in study.results for each in result.verdicts]
-        tested = [(each, each.p) for each in verdicts if each.p is not None]
+        tested = [(each, each.p) for each in verdicts if each.p is not None and not each.row.cannot_fail]
         for (each, _), corrected in zip(tested, holm([p for _, p in tested]), strict=True):
             each.corrected = corrected
     return studies
@@ -265,8 +322,7 @@ def _exact(figures: Sequence[Comparison], number: int) -> float:
     than its number of games, the result is the largest probability of all ways in which the others may have
     ended.
     """
-    source = [round(float(each.source.value) * number / 100) for each in figures]
-    ours = [round(each.ours.value * each.ours.number / 100) for each in figures]
+    source, ours = ([each.games[side] for each in figures] for side in (0, 1))
     gap = max(0, number - sum(source))
     if len(figures) < len(OUTCOMES):
         return freeman_halton([*source, gap], [*ours, figures[0].ours.number - sum(ours)])
