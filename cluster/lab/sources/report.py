@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from html import escape
 from importlib import resources
-from itertools import starmap
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 
 from cluster.lab.sources.estimate import Estimate, SourceFigure
-from cluster.lab.sources.table import OUTCOMES, sources
+from cluster.lab.sources.table import OUTCOMES, SAID, sources
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -47,27 +46,16 @@ ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
 TITLE = "The sources' tables, measured again"
-HOW = " ".join(
-    """Games: the source's (in brackets if inferred) and ours. Intervals are of 95 %; beside wins, draws and
-    losses in % that of the score. p is uncorrected, verdicts allow for the number of rows:
-    [what each means](README.md#verdicts). "other ahead": not the source's player has more wins. Letters refer
-    to sentences below a table; rows are as printed unless one says what deviates.""".split()
-)
+HOW = """\
+Games: the source's (in brackets if inferred) and ours. Intervals are of 95 %; beside wins, draws and losses \
+(in %) that of the score. [Verdicts](README.md#verdicts) correct p for the number of rows. "Other ahead": \
+the source's player is behind. Letters: below a table. Rows are as printed unless one says what deviates."""
 """How to read the tables."""
 WIDEST = 5.0
 """Width of an interval, as a multiple of its figure, above which it is not shown."""
 FEWEST = 2
 """Number of observations up to which an interval is not shown."""
 TONES: Mapping[str, Tone] = {AGREES: "good", DIFFERS: "bad"}
-LABELS = {
-    "not_comparable": "Not comparable: ",
-    "cannot_fail": "Cannot fail: ",
-    "remark": "",
-    "deviates": "Deviates: ",
-    "cause": "Cause: ",
-    "suspected": "Suspected: ",
-}
-"""What is printed before the sentences about a row, by key."""
 MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
 
@@ -171,7 +159,7 @@ def parts(
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield f"# {TITLE}"
-    yield "[CONCLUSIONS.md](CONCLUSIONS.md) says why, [CLAIMS.md](CLAIMS.md) what holds of claims about search."
+    yield "More: [CONCLUSIONS.md](CONCLUSIONS.md); claims about search: [CLAIMS.md](CLAIMS.md)."
     concluded = Table(left("source", "concludes", "verdict", "why"))
     for study in studies:
         for conclusion in sources().get(study.name, {}).get("conclusions", ()):
@@ -196,14 +184,9 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
     """The section of one source."""
     yield f"## {study.name} {study.results[0].table.source}"
     yield study.sentence
-    said = []
-    if study.missing:
-        said.append(f"Not in this report: {counted(study.missing, 'table')} of the source.")
     if ahead := Counter(each.conclusion for each in study.rows if each.conclusion):
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
-        said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
-    if said:
-        yield " ".join(said)
+        yield f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}."
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
@@ -220,7 +203,7 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
                 if ours and len(rows) < len(result.verdicts):
                     yield "Of ours:"
                 yield _rows(rows, table.relative, letters)
-        if pools := "; ".join(starmap(_pooled, result.pooled())):
+        if pools := "; ".join(result.pooled()):
             yield f"Pooled over who begins: {pools}."
         for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
             yield f"- {sentence}"
@@ -228,45 +211,35 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
 
 def _reasons(each: Verdict) -> list[str]:
     """What is said about a row."""
-    said = {label: getattr(each.row, name) for name, label in LABELS.items()}
-    return [each.failure] * bool(each.failure) + [label + text for label, text in said.items() if text]
-
-
-def _pooled(name: str, source: Sequence[int], ours: Sequence[int], p: float) -> str:
-    """The source's games of a pool, by outcome, and ours in percent."""
-    shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
-    return f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
+    said = {"not run": each.failure, **{name.replace("_", " "): getattr(each.row, name) for name in SAID}}
+    return [f"{name.capitalize()}: {text}" for name, text in said.items() if text]
 
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
     """A line for each row; ``letters`` are those of sentences about rows."""
     columns_of = [_figures(each, rows[0] if relative else None) for each in rows]
-    names_of = max(columns_of, key=len)
-    alike = all(
-        each.keys() <= names_of.keys() if relative else each.keys() == names_of.keys() for each in columns_of
-    )
-    shared = _heading(tuple(names_of)) if alike else ""
+    names_of = [*columns_of[0]]
+    shared = _heading(names_of) if all([*each] == names_of for each in columns_of) else ""
     stated = any(each.row.figures for each in rows)
     headings = right(*[f"source: {shared}" if shared else "source"] * stated, "ours")
     tested = left("verdict") if any(each.outcome != NOT_COMPARABLE for each in rows) else []
-    units = {each.measured.what.rpartition(" ")[2].rstrip("s") for each in rows if each.measured}
-    unit = f"{units.pop()}s" if len(units) == 1 else "games"
-    played = [] if unit == "counteds" else left(unit)
+    played = left("games") if any(map(_games, rows)) else []
     found = Table([*left("row"), *played, *headings, *tested])
     for each, figures in zip(rows, columns_of, strict=True):
         marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
-            "; ".join(figures[name][side] if name in figures else "-" for name in names_of)
-            if shared
-            else "; ".join(f"{name} {texts[side]}" for name, texts in figures.items() if texts[side])
+            "; ".join(
+                texts[side] if shared else f"{name} {texts[side]}"
+                for name, texts in figures.items()
+                if texts[side]
+            )
             for side in (0, 1)
         ]
-        if each.outcome == AGREES and columns[0] == columns[1]:
+        if columns[0] == columns[1] != "":
             columns[1] = "equal"
-        tone = TONES.get(each.outcome, "")
         name = f"{each.row.name} ({','.join(marks)})" if marks else each.row.name
-        games = [_games(each, unit)] * len(played)
-        found.add(name, *games, *columns[not stated :], *[cell(_outcome(each), tone)] * len(tested))
+        games, verdict = [_games(each)] * len(played), [cell(_outcome(each), TONES.get(each.outcome, ""))]
+        found.add(name, *games, *columns[not stated :], *verdict * len(tested))
     return found
 
 
@@ -319,11 +292,10 @@ def ours_text(ours: Estimate) -> str:
     return f"{value} ({figure_text(ours.low)}{'-' if ours.low >= 0 else ' to '}{figure_text(ours.high)})"
 
 
-def _games(each: Verdict, unit: str) -> str:
-    """Numbers of games of the source and of ours, with the unit if it is another one than the column's."""
+def _games(each: Verdict) -> str:
+    """Numbers of games of the source and of ours; empty where figures are counted."""
     what = each.measured.what if each.measured and each.measured.what != "counted" else ""
-    what = what.removesuffix(unit).removesuffix(unit[:-1]).strip()
-    return "/".join(filter(None, [each.row.played, what]))
+    return "/".join(filter(None, [each.row.played, what.removesuffix(" games")]))
 
 
 def _outcome(each: Verdict) -> str:

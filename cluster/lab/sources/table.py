@@ -6,7 +6,6 @@
     inferred = 250                      optional: n of its rows of matches, which none states: the smallest
                                         number whose rounded percentages are all theirs, or a like table's
     relative = true                     optional: figures are shown as ratios to those of the first row
-    holds = "at its own budget"         optional: words for the sentence about a source that holds
     [defaults]                          default values of all rows
     [scales.quick]                      values for {names} in the rows' texts; games: their number
     [scales.full]
@@ -15,7 +14,7 @@
     name = "..."                        as in the source
     measure = "results"                 one of cluster/lab/sources/measures.py
     n = 250                             games, or pairs, of the source
-    figures = { wins = 64.8, ... }      of the source, by name; with a deviation: value, sd and n
+    figures = { wins = 64.8, ... }      of the source, by name
     remark = "..."                      optional: such as an error in the source
     not_comparable = "..."              optional: why
     as_printed = true                   the row is what the source describes; or, instead:
@@ -57,10 +56,7 @@ SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 SAID = ("remark", "not_comparable", "cannot_fail", "deviates", "cause", "suspected")
 """Keys of sentences about a row."""
-_TABLE = (
-    *("title", "note", "not_comparable", "inferred", "relative", "holds", "axis"),
-    *("defaults", "scales", "rows"),
-)
+_TABLE = ("title", "note", "not_comparable", "inferred", "relative", "axis", "defaults", "scales", "rows")
 _AXIS = ("x", "y", "figure", "log", "title", "beside")
 """Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
 score); which of x and y are logarithmic, as "x", "y" or "xy"; the picture's title; and the table beside whose
@@ -103,6 +99,13 @@ class PublishedRow:
     """Whether the source's number of games is inferred."""
 
     @property
+    def score(self) -> Decimal | None:
+        """The source's score of A in percent, wins and half the draws; None unless it has wins and losses."""
+        if not self.figures.keys() >= {"wins", "losses"}:
+            return None
+        return (self.figures["wins"].value + 100 - self.figures["losses"].value) / 2
+
+    @property
     def played(self) -> str:
         """The source's number of games, in brackets if it is inferred; empty without one."""
         number = next((each.number for each in self.figures.values() if each.number), None)
@@ -124,8 +127,6 @@ class PublishedTable:
     """What a picture of the rows shows, see _AXIS; empty if there is none of them."""
     relative: bool = False
     """Whether figures are shown as ratios to those of the first row."""
-    holds: str = ""
-    """At which budget the source holds, in words; empty if the budget makes no difference."""
 
 
 def names() -> list[str]:
@@ -165,7 +166,6 @@ def read(name: str, text: str, source: str) -> PublishedTable:
         rows_at={scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES},
         axis=data.get("axis", {}),
         relative=bool(data.get("relative")),
-        holds=data.get("holds", ""),
     )
 
 

@@ -34,31 +34,25 @@ CANNOT_FAIL, NOT_COMPARABLE, NOT_RUN = "cannot fail", "not comparable", "not run
 SAME, OPPOSITE = "same", "opposite"
 LEVEL = 0.05
 """Corrected probability below which a row differs."""
-FEW = 0.25
-"""Largest share of differing rows with which a sentence still says that the source holds but for them."""
 EVEN = 80
 """Score of the player ahead up to which a match is not one-sided, in percent."""
-ALL_OURS, NOTHING = "all its rows{here} are ours", "nothing of it{here} can be compared"
-HOLDS, HOLDS_BUT = "holds{holds}: {rows}, all of which agree", "holds but for {differ} of {rows} ({causes})"
-OTHERWISE = "of {rows}{here}, {clauses}"
+COMPARED = (DIFFERS, AGREES, OPEN, NOT_EXCLUDED)
+CAUSES = "{cause} with a known cause, {suspected} with a suspected cause"
+FEW = "its own {games} games a row are too few to decide"
 CLAUSES: Mapping[str, tuple[str, str]] = {
-    DIFFERS: ("differs ({causes})", "differ ({causes})"),
+    DIFFERS: (f"differs ({CAUSES})", f"differ ({CAUSES})"),
     AGREES: ("agrees", "agree"),
     OPEN: ("is open", "are open"),
-    NOT_EXCLUDED: (
-        "is not excluded, as its own {games} games are too few to decide",
-        "are not excluded, as its own {games} games a row are too few to decide",
-    ),
-}
-"""What the sentence on a source says of the rows that are compared, of one and of several, by outcome."""
-MORE: Mapping[str, tuple[str, str]] = {
+    NOT_EXCLUDED: (f"is not excluded ({FEW})", f"are not excluded ({FEW})"),
     CANNOT_FAIL: ("more cannot fail", "more cannot fail"),
     NOT_COMPARABLE: ("more is not comparable", "more are not comparable"),
     NOT_RUN: ("more is not run", "more are not run"),
 }
+"""What the sentence on a source says of one row, and of several, by outcome."""
 MATCHES = (
-    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the source's player ahead, "
-    f"{{sided}} of them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: {{both}}."
+    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the player ahead in the source, "
+    f"{{sided}} of them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: "
+    "{both}."
 )
 
 
@@ -140,19 +134,13 @@ class Verdict:
 
         Empty if there is no score to compare.
         """
-        figures = self.row.figures
-        if self.measured is None or self.measured.score is None or not {"wins", "losses"} <= figures.keys():
+        score = self.row.score
+        if self.measured is None or self.measured.score is None or score is None:
             return ""
-        ahead = figures["wins"].value - figures["losses"].value
         _, low, high = self.measured.score
-        if ahead == 0 or low <= 0.5 <= high:
+        if score == 50 or low <= 0.5 <= high:
             return OPEN
-        return SAME if (ahead > 0) == (low > 0.5) else OPPOSITE
-
-    @property
-    def ahead(self) -> float:
-        """The score of the player who is ahead in a match of the source, in percent."""
-        return 50 + float(abs(self.row.figures["wins"].value - self.row.figures["losses"].value)) / 2
+        return SAME if (score > 50) == (low > 0.5) else OPPOSITE
 
     def to_json(self) -> dict[str, Any]:
         row, measured = self.row, self.measured
@@ -199,14 +187,15 @@ class TableResult:
         """The verdicts of rows of the source, or of ours."""
         return [each for each in self.verdicts if each.row.ours == ours]
 
-    def pooled(self) -> Iterator[tuple[str, list[int], list[int], float]]:
-        """By pool: the source's and our games in all its rows, by outcome, and the exact p; no verdict."""
+    def pooled(self) -> Iterator[str]:
+        """For each pool, the source's games in all its rows, by outcome, against ours in percent, with p."""
         for name in dict.fromkeys(each.row.pool for each in self.verdicts if each.row.pool):
             rows = [each.tested for each in self.verdicts if each.row.pool == name]
             if all(rows):
-                games = np.sum([[each.games for each in row] for row in rows], axis=0)
-                source, ours = games.T.tolist()
-                yield name, source, ours, freeman_halton(source, ours)
+                source, ours = np.sum([[each.games for each in row] for row in rows], axis=0).T.tolist()
+                shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
+                p = freeman_halton(source, ours)
+                yield f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -242,57 +231,30 @@ class Study:
 
     @property
     def sentence(self) -> str:
-        """Whether the source holds, how many of its rows do what, and how one-sided the agreeing ones are."""
+        """How many rows do what, causes of differences, and how one-sided the matches are that agree."""
         number = Counter(each.outcome for each in self.rows)
-        total, whole = sum(number[each] for each in CLAUSES), not self.missing and not number[NOT_RUN]
-        if not total:
-            found = NOTHING if self.rows else ALL_OURS
-        elif whole and number[AGREES] == total:
-            found = HOLDS
-        elif whole and number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
-            found = HOLDS_BUT
-        else:
-            clauses = [counted(number[each], *words) for each, words in CLAUSES.items() if number[each]]
-            found = OTHERWISE.replace("{clauses}", ", ".join(clauses))
-        more = [counted(number[each], *words) for each, words in MORE.items() if number[each]]
-        first = "; ".join([found, *more]).format(
-            rows=counted(total, "row"),
-            differ=number[DIFFERS],
-            causes=self._causes(),
-            games=self._games(),
-            here="" if whole else " in this report",
-            holds=next((f" {each.table.holds}" for each in self.results if each.table.holds), ""),
-        )
-        return f"{first}. {self._matches()}".strip()
-
-    def _causes(self) -> str:
-        """How many of the rows that differ have a cause, known or suspected."""
-        rows = [each.row for each in self.rows if each.outcome == DIFFERS]
-        causes = {
-            "known": sum(bool(row.cause) for row in rows),
-            "suspected": sum(bool(row.suspected) for row in rows),
-        }
-        return ", ".join(f"{n} with a {kind} cause" for kind, n in causes.items() if n) or "no cause is known"
-
-    def _games(self) -> str:
-        """The least and the largest number of games of rows that are not excluded."""
-        rows = [each for each in self.rows if each.outcome == NOT_EXCLUDED]
-        rows.sort(key=lambda each: each.tested[0].source.number or 0)
-        return " to ".join(dict.fromkeys(each.row.played for each in rows[:1] + rows[-1:]))
+        compared = counted(sum(number[each] for each in COMPARED), "row")
+        here = " in this report" if self.missing or number[NOT_RUN] else ""
+        differing = [each.row for each in self.rows if each.outcome == DIFFERS]
+        causes = {by: sum(bool(getattr(row, by)) for row in differing) for by in ("cause", "suspected")}
+        undecided = [each for each in self.rows if each.outcome == NOT_EXCLUDED]
+        ends = sorted((each.tested[0].source.number or 0, each.row.played) for each in undecided)
+        games = " to ".join(dict.fromkeys(played for _, played in ends[:1] + ends[-1:]))
+        clauses = [counted(number[each], *words) for each, words in CLAUSES.items() if number[each]]
+        said = ", ".join([f"of {compared}{here}", *clauses]).format(games=games, **causes)
+        return f"{said}. {self._matches()}".strip()
 
     def _matches(self) -> str:
         """How one-sided matches are that agree, and how many of the others do; empty if none agrees."""
-        matches = [each for each in self.rows if each.conclusion and each.outcome in CLAUSES]
-        agreeing = [each.ahead for each in matches if each.outcome == AGREES]
+        scores = [(each.outcome, float(each.row.score or 0)) for each in self.rows if each.conclusion]
+        matches = [(outcome, max(score, 100 - score)) for outcome, score in scores]
+        agreeing = [ahead for outcome, ahead in matches if outcome == AGREES]
+        if not agreeing:
+            return ""
         both = sum(ahead <= EVEN for ahead in agreeing)
-        return agreeing and MATCHES.format(
-            agree=len(agreeing),
-            least=min(agreeing),
-            most=max(agreeing),
-            sided=len(agreeing) - both,
-            even=sum(each.ahead <= EVEN for each in matches),
-            both=both,
-        ) or ""
+        even = sum(ahead <= EVEN for outcome, ahead in matches if outcome in COMPARED)
+        sides = {"least": min(agreeing), "most": max(agreeing), "sided": len(agreeing) - both}
+        return MATCHES.format(agree=len(agreeing), even=even, both=both, **sides)
 
 
 def judge(results: Sequence[TableResult]) -> list[Study]:
