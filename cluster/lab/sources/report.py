@@ -23,6 +23,7 @@ from cluster.lab.sources.estimate import Estimate, SourceFigure
 from cluster.lab.sources.table import OUTCOMES, SAID, sources
 from cluster.lab.sources.verdict import (
     AGREES,
+    CANNOT_FAIL,
     DIFFERS,
     NOT_COMPARABLE,
     OPEN,
@@ -31,6 +32,7 @@ from cluster.lab.sources.verdict import (
     Study,
     Verdict,
     figure_text,
+    pooled,
 )
 from cluster.report.machine import machine
 from cluster.report.table import Table, Tone, html, left, markdown, right
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
-TITLE = "The sources' tables, measured again"
 HOW = """\
 Games: the source's (in brackets if inferred) and ours. Intervals are of 95 %; beside wins, draws and losses \
 (in %) that of the score. [Verdicts](README.md#verdicts) correct p for the number of rows. "Other ahead": \
@@ -158,7 +159,7 @@ def parts(
     ]
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
-    yield f"# {TITLE}"
+    yield "# The sources' tables, measured again"
     yield "More: [CONCLUSIONS.md](CONCLUSIONS.md); claims about search: [CLAIMS.md](CLAIMS.md)."
     concluded = Table(left("source", "concludes", "verdict", "why"))
     for study in studies:
@@ -203,8 +204,8 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
                 if ours and len(rows) < len(result.verdicts):
                     yield "Of ours:"
                 yield _rows(rows, table.relative, letters)
-        if pools := "; ".join(result.pooled()):
-            yield f"Pooled over who begins: {pools}."
+            if pools := "; ".join(pooled(rows)):
+                yield f"Pooled over who begins: {pools}."
         for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
             yield f"- {sentence}"
 
@@ -299,8 +300,8 @@ def _games(each: Verdict) -> str:
 
 
 def _outcome(each: Verdict) -> str:
-    """The verdict on a row, its p unless it agrees, and who is ahead if that is another player."""
-    p = "" if each.p is None or each.outcome == AGREES else f"p={each.p:.2g}"
-    p = "p<0.001" if p and (each.p or 0) < 0.001 else p
+    """The verdict on a row, its p if that says more, and who is ahead if that is another player."""
+    p = "" if each.p is None else "p<0.001" if each.p < 0.001 else f"p={each.p:.2g}"
+    p = "" if each.outcome in (AGREES, CANNOT_FAIL) else p
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))

@@ -191,7 +191,7 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
     except KeyError as error:
         raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
     stated = row.get("figures", {})
-    inferred = data.get("inferred") if stated.keys() == set(OUTCOMES) else None
+    inferred = data.get("inferred") if stated.keys() == {*OUTCOMES} and "n" not in row else None
     figures = {key: SourceFigure.read(value, row.get("n", inferred)) for key, value in stated.items()}
     said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in SAID}
     label = data.get("axis", {}).get("x")

@@ -65,11 +65,6 @@ class Comparison:
     ours: Estimate
 
     @property
-    def p(self) -> float | None:
-        """Probability of the difference; None without an interval of ours (an extreme, for example)."""
-        return self.source.probability(self.ours) if self.ours.has_interval else None
-
-    @property
     def games(self) -> tuple[int, int]:
         """The source's and our number of games with the outcome whose share this is."""
         number = self.source.number or 0
@@ -164,7 +159,7 @@ class Verdict:
                     "low": finite(each.ours.low),
                     "high": finite(each.ours.high),
                     "unit": each.ours.unit,
-                    "p": each.p,
+                    "p": each.source.probability(each.ours) if each.ours.has_interval else None,
                 }
                 for each in self.comparisons
             ],
@@ -186,16 +181,6 @@ class TableResult:
     def rows(self, ours: bool) -> list[Verdict]:
         """The verdicts of rows of the source, or of ours."""
         return [each for each in self.verdicts if each.row.ours == ours]
-
-    def pooled(self) -> Iterator[str]:
-        """For each pool, the source's games in all its rows, by outcome, against ours in percent, with p."""
-        for name in dict.fromkeys(each.row.pool for each in self.verdicts if each.row.pool):
-            rows = [each.tested for each in self.verdicts if each.row.pool == name]
-            if all(rows):
-                source, ours = np.sum([[each.games for each in row] for row in rows], axis=0).T.tolist()
-                shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
-                p = freeman_halton(source, ours)
-                yield f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -267,6 +252,21 @@ def judge(results: Sequence[TableResult]) -> list[Study]:
         for (each, _), corrected in zip(tested, holm([p for _, p in tested]), strict=True):
             each.corrected = corrected
     return studies
+
+
+def pooled(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """For each pool, the source's games in all its rows, by outcome, against ours in percent, with p."""
+    pools: dict[str, list[list[Comparison]]] = {}
+    for each in verdicts:
+        pools.setdefault(each.row.pool, []).append(each.tested)
+    for name, rows in pools.items():
+        if name and all(rows):
+            source, ours = np.sum([[each.games for each in row] for row in rows], axis=0).T.tolist()
+            games, shares = (
+                "/".join(map(str, source)),
+                "/".join(figure_text(100 * n / sum(ours)) for n in ours),
+            )
+            yield f"{name}: {games} against {shares} %, p = {freeman_halton(source, ours):.2g}"
 
 
 def figure_text(value: float) -> str:

@@ -40,7 +40,7 @@ TEXT = """
 title = "two players"
 note = '''for tests
 
-for the page'''
+for every form'''
 [defaults]
 measure = "results"
 game = "tictactoe"
@@ -137,11 +137,14 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     json.dumps(result.to_json(), allow_nan=False)
 
 
-def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", name: str = "999/3") -> Study:
-    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys."""
-    text = f'title = "t"\nholds = "{holds}"\n'
+def study(*rows: tuple[str, int, tuple[int, int, int], str], key: str = "", name: str = "999/3") -> Study:
+    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys.
+
+    A row of 0 games has the number of games that ``key`` infers.
+    """
+    text = f'title = "t"\n{key}\n'
     for number, (figures, n, _, more) in enumerate(rows):
-        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\nn = {n}\n{more}\n'
+        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\n{more}\n' + f"n = {n}\n" * bool(n)
         text += "figures = {{ wins = {}, draws = {}, losses = {} }}\n".format(*figures.split("/"))
     table = read(name, text, "a source")
     verdicts = []
@@ -155,39 +158,45 @@ def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", na
 
 
 EVEN, WON = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0)
-LOST, CAUSED, OURS = (("50/0/50", 250, WON, more) for more in ("", 'cause = "c"', "ours = true"))
+ONE_SIDED = ("90.0/0/10.0", 250, (225, 0, 25), "")
+LOST, CAUSED, SUSPECTED, OURS = (
+    ("50/0/50", 250, WON, more) for more in ("", 'cause = "c"', 'suspected = "s"', "ours = true")
+)
 FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
-FIFTEEN, FAILED = ("0/0/100", 15, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
-UNDECIDED = ("50/0/50", 250, (4, 0, 4), "")
-BY_ITS, ONE = "cannot be decided by its own", "1 of 2 rows differs (1 with a cause); the other"
+INFERRED, FAILED = ("0/0/100", 0, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
+UNDECIDED, SURE = ("50/0/50", 250, (4, 0, 4), ""), (*EVEN[:3], 'cannot_fail = "shown"')
+BOTH = "Matches that agree: 2, of 50 to 90 % for the player ahead in the source, 1 of them above 80 %. "
+NO_CAUSE, ONE = "(0 with a known cause, 0 with a suspected cause)", "Matches that agree: 1, of 50 to 50 %"
 
 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (study(EVEN, EVEN), "holds: 2 rows, all of which agree."),
-        (study(EVEN, OURS), "holds: 1 row, all of which agree."),
-        (study(EVEN, holds="at its own budget"), "holds at its own budget: 1 row, all of which agree."),
-        (study(EVEN, EVEN, EVEN, CAUSED), "holds but for 1 of 4 rows, whose cause is stated."),
-        (study(EVEN, LOST, UNDECIDED), "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open."),
+        (study(EVEN, ONE_SIDED, LOST), f"of 3 rows, 1 differs {NO_CAUSE}, 2 agree. {BOTH}"),
+        (study(ONE_SIDED, EVEN, LOST, UNDECIDED), "Matches of 20 to 80 %: 3, of them in agreement: 1."),
+        (study(EVEN, OURS), f"of 1 row, 1 agrees. {ONE}"),
         (
-            study(FEW, FEW, EVEN),
-            f"1 of 3 rows agrees; the other 2 {BY_ITS} 10 games a row: they are not excluded.",
+            study(CAUSED, SUSPECTED, SUSPECTED),
+            "of 3 rows, 3 differ (1 with a known cause, 2 with a suspected cause).",
         ),
-        (study(FEW, CAUSED), f"{ONE} {BY_ITS} 10 games a row: it is not excluded."),
-        (study(FEW, FIFTEEN), f"2 rows {BY_ITS} 10 to 15 games a row: they are not excluded."),
-        (study(NOT_COMPARED), "nothing of it can be compared; 1 more is not comparable."),
-        (study(EVEN, EVEN, FAILED), "2 of 2 rows in this report agree; 1 more is not run."),
         (
-            study(LOST, *[EVEN] * 4, FAILED),
-            "4 of 5 rows in this report agree, 1 differs (none with a cause); 1 more is not run.",
+            study(SURE, EVEN, SURE, LOST),
+            f"of 2 rows, 1 differs {NO_CAUSE}, 1 agrees, 2 more cannot fail. {ONE}",
         ),
-        (study(FAILED), "nothing of it in this report can be compared; 1 more is not run."),
-        (study(EVEN, name="002/11"), "1 of 1 row in this report agrees."),
+        (study((*LOST[:3], SURE[3])), f"of 1 row, 1 differs {NO_CAUSE}."),
+        (study(LOST, UNDECIDED), f"of 2 rows, 1 differs {NO_CAUSE}, 1 is open."),
+        (study(FEW), "of 1 row, 1 is not excluded (its own 10 games a row are too few to decide)."),
+        (
+            study(FEW, INFERRED, key="inferred = 15"),
+            "of 2 rows, 2 are not excluded (its own 10 to (15) games a row are too few to decide).",
+        ),
+        (study(NOT_COMPARED), "of 0 rows, 1 more is not comparable."),
+        (study(EVEN, FAILED), f"of 1 row in this report, 1 agrees, 1 more is not run. {ONE}"),
+        (study(EVEN, name="002/11"), f"of 1 row in this report, 1 agrees. {ONE}"),
     ],
 )
 def test_a_study_has_a_sentence(made: Study, says: str) -> None:
-    assert made.sentence == says
+    assert says in made.sentence
 
 
 def test_rows_of_a_study_are_corrected_together() -> None:
@@ -200,12 +209,24 @@ def test_rows_of_a_study_are_corrected_together() -> None:
     assert three[0].corrected == pytest.approx(3 * (three[0].p or 0))
 
 
+def test_rows_that_cannot_fail_are_not_corrected_for() -> None:
+    row = ("50/0/50", 10, (100, 0, 20), "")
+    assert [each.outcome for each in study(row, SURE, SURE).rows] == ["differs", "cannot fail", "cannot fail"]
+
+
+def test_rows_of_a_pool_are_tested_together_below_their_table() -> None:
+    """0 of 20 against 216 wins and 76 draws of 1,000: the figures of 001/5.1, which an audit computed."""
+    rows = [("0/0/100", 10, games, 'pool = "both"') for games in ((120, 36, 344), (96, 40, 364))]
+    text = to_markdown(report.of_study(study(*rows), {}))
+    assert "Pooled over who begins: both: 0/0/20 against 21.6/7.6/70.8 %, p = 0.01." in text
+
+
 def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
     """90 % are stated; with the game that is left out as a loss, the row is equal to ours."""
     assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["002/3", "002/15"])
+@pytest.mark.parametrize("name", ["002/3", "002/15", "002/16", "002/17", "002/18"])
 def test_an_inferred_number_of_games_has_the_percentages_of_all_rows(name: str) -> None:
     """Whole numbers of games, rounded as the source rounds; with one game less, not in all rows."""
 
@@ -317,11 +338,14 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
 
 def test_a_line_has_games_figures_interval_and_verdict() -> None:
     """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
-    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, "ours = true"))
-    text = to_markdown(report.of_study(study(*rows), {}))
+    second = ("50/0/50", 10, (240, 20, 240), 'deviates = "d"\nsuspected = "s"')
+    rows = (EVEN, second, ("0.0/0/100", 250, WON, "ours = true"), SURE, INFERRED)
+    text = to_markdown(report.of_study(study(*rows, key="inferred = 15"), {}))
     assert "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
-    assert "| 1 (a) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text
-    assert "- a: Deviates: d" in text
+    assert "| 1 (a,b) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text
+    assert "- a: Deviates: d\n\n- b: Suspected: s\n\n- c: Cannot fail: shown" in text
+    assert "| 3 (c) | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | cannot fail |" in text
+    assert "| 4 | (15)/16 |" in text
     assert "| 2 | 250/100 | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("Of ours")[2]
 
 
@@ -334,9 +358,8 @@ def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) 
         assert row.name in page
     assert "banyan experiment 999 --scale quick --seed 3" in text
     assert "![999](pictures/999.svg)" in text
-    assert "for tests" in text
-    assert "for the page" not in text
-    assert "for the page" in page
+    for note in ("for tests", "for every form"):
+        assert note in text and note in page
     assert "<svg" in page
     for outside in ("src=", "@import", "url(http", 'href="http'):
         assert outside not in page
