@@ -50,9 +50,8 @@ CLAUSES: Mapping[str, tuple[str, str]] = {
 }
 """What the sentence on a source says of one row, and of several, by outcome."""
 MATCHES = (
-    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the player ahead in the source, "
-    f"{{sided}} of them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: "
-    "{both}."
+    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the source's player ahead, {sided} of "
+    f"them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: {{both}}."
 )
 
 
@@ -262,11 +261,9 @@ def pooled(verdicts: Iterable[Verdict]) -> Iterator[str]:
     for name, rows in pools.items():
         if name and all(rows):
             source, ours = np.sum([[each.games for each in row] for row in rows], axis=0).T.tolist()
-            games, shares = (
-                "/".join(map(str, source)),
-                "/".join(figure_text(100 * n / sum(ours)) for n in ours),
-            )
-            yield f"{name}: {games} against {shares} %, p = {freeman_halton(source, ours):.2g}"
+            shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
+            p = freeman_halton(source, ours)
+            yield f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
 
 
 def figure_text(value: float) -> str:

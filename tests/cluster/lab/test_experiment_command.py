@@ -42,8 +42,7 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, here: Here) -> None:
     options = [part for path in reports for part in ("--report", str(path))]
     status, out, err = here("experiment", "002/2", "--out", str(tmp_path / "out"), *INLINE, *options)
     assert status == 0
-    assert "423.93" in out
-    assert "662.2" in out
+    assert "423.93" in out and "662.2" in out
     assert all(f"wrote {path}" in err for path in reports)
     assert (tmp_path / "pictures" / "r-002.svg").exists()
     for text in (path.read_text(encoding="utf-8") for path in reports):

@@ -167,7 +167,7 @@ LOST, CAUSED, SUSPECTED, OURS = (
 FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
 INFERRED, FAILED = ("0/0/100", 0, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
 UNDECIDED, SURE = ("50/0/50", 250, (4, 0, 4), ""), (*EVEN[:3], 'cannot_fail = "shown"')
-BOTH = "Matches that agree: 2, of 50 to 90 % for the player ahead in the source, 1 of them above 80 %. "
+BOTH = "Matches that agree: 2, of 50 to 90 % for the source's player ahead, 1 of them above 80 %. "
 NO_CAUSE, ONE = "(0 with a known cause, 0 with a suspected cause)", "Matches that agree: 1, of 50 to 50 %"
 
 
