@@ -98,17 +98,10 @@ class SourceFigure:
     value: Decimal
     number: int | None = None
     """Number of games that the figure is based on; None if the source does not state it."""
-    spread: float | None = None
-    """Standard deviation of the observations; None if the source does not state it."""
 
     @classmethod
     def read(cls, written: Any, number: int | None) -> SourceFigure:
-        """Read a number, or a table with value, sd and n. Raises InvalidInput (``figures``)."""
-        if isinstance(written, dict):
-            if "value" not in written or not written.keys() <= {"value", "sd", "n"}:
-                raise InvalidInput("figures", written, "value, and perhaps sd and n")
-            spread = float(written["sd"]) if "sd" in written else None
-            return cls(Decimal(written["value"]), written.get("n", number), spread)
+        """Check a number of a table. Raises InvalidInput (``figures``)."""
         if isinstance(written, bool) or not isinstance(written, int | Decimal):
             raise InvalidInput("figures", written, "a number")
         return cls(Decimal(written), number)
@@ -121,13 +114,12 @@ class SourceFigure:
         return 0.5 * 10.0**exponent * (1 + ROUNDING)
 
     def interval(self, ours: Estimate) -> Interval:
-        """The 95 % interval from the source's number of games, without rounding."""
+        """The 95 % interval from the source's number of games and our deviation, without rounding."""
         value, number = float(self.value), self.number
         if ours.unit == PERCENT and number:
             low, high = wilson(value / 100 * number, number)
             return min(value, 100 * low), max(value, 100 * high)
-        spread = self.spread if self.spread is not None else ours.spread
-        half = Z95 * spread / math.sqrt(number) if number else 0.0
+        half = Z95 * ours.spread / math.sqrt(number) if number else 0.0
         return value - half, value + half
 
     def probability(self, ours: Estimate) -> float:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 from cluster.lab.sources import counts
@@ -48,7 +48,10 @@ def measure(row: PublishedRow, need: Need, done: Mapping[int, Done]) -> Measured
     if need.match is not None:
         return _of_match(row, need.match, units)
     cpu_s = sum(each_s for _, each_s in done.values())
-    return _of_samples(units, cpu_s) if row.measure in counts.SAMPLES else _of_count(units[0], cpu_s)
+    if row.measure in counts.SAMPLES:
+        return _of_samples(units, cpu_s)
+    exact = {name: Estimate.exact(value) for name, value in units[0].items()}
+    return Measured(exact, cpu_s, "counted")
 
 
 def names() -> list[str]:
@@ -73,15 +76,6 @@ def _of_match(row: PublishedRow, context: MatchContext, records: Sequence[GameRe
         return _branching(game, records, cpu_s, what)
     figures = _plies if row.measure == "plies" else _accuracy
     return Measured(figures(game, records), cpu_s, what)
-
-
-def _of_count(found: counts.Found, cpu_s: float) -> Measured:
-    """Exact figures; a counted standard deviation gives the error of the source's sample."""
-    exact = {
-        name: replace(Estimate.exact(value), spread=found.get(f"{name}, deviation", 0.0))
-        for name, value in found.items()
-    }
-    return Measured(exact, cpu_s, "counted")
 
 
 def _of_samples(games: Sequence[counts.Samples], cpu_s: float) -> Measured:

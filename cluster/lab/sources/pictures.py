@@ -96,12 +96,11 @@ def _plotted(result: TableResult) -> Iterator[PlottedFigure]:
     for verdict in result.rows(ours=False) or result.verdicts:
         row, figures, measured = verdict.row, verdict.row.figures, verdict.measured
         ours = measured.estimates if measured else {}
-        if measured and measured.score and (not figures or {"wins", "losses"} <= figures.keys()):
+        if measured and measured.score and (not figures or row.score is not None):
             score, low, high = (100 * value for value in measured.score)
             ours = {"score": Estimate(score, low, high, PERCENT)}
-            if figures:
-                half = (figures["wins"].value + 100 - figures["losses"].value) / 2
-                figures = {"score": SourceFigure(half, figures["wins"].number)}
+            if row.score is not None:
+                figures = {"score": SourceFigure(row.score, figures["wins"].number)}
         drawn = result.table.axis.get("figure")
         names = [name for name in figures or ours if name in ours and name == (drawn or name)]
         for name in names:

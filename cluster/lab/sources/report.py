@@ -19,10 +19,11 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
-from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
-from cluster.lab.sources.table import OUTCOMES
+from cluster.lab.sources.estimate import Estimate, SourceFigure
+from cluster.lab.sources.table import OUTCOMES, SAID, sources
 from cluster.lab.sources.verdict import (
     AGREES,
+    CANNOT_FAIL,
     DIFFERS,
     NOT_COMPARABLE,
     OPEN,
@@ -31,6 +32,7 @@ from cluster.lab.sources.verdict import (
     Study,
     Verdict,
     figure_text,
+    pooled,
 )
 from cluster.report.machine import machine
 from cluster.report.table import Table, Tone, html, left, markdown, right
@@ -45,17 +47,10 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
-TITLE = "The sources' tables, measured again"
-HOW = " ".join(
-    f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
-    beside wins, draws and losses in % that of the score, wins and half the draws. p, uncorrected: the
-    probability of figures as far apart if nothing differs; exact for wins, draws and losses (Freeman and
-    Halton). "differs": p is below 0.05 after Holm's correction for all rows of the source in this report.
-    "agrees": the interval of the difference stays within {MARGIN_POINTS:g} points, or {MARGIN:.0%} of figures
-    not in percent. "not excluded": neither, and the source's games are too few to show more. "open": more
-    games of ours decide. "other ahead": not the source's player has more wins. Letters refer to sentences
-    below a table; rows are as printed unless one says what deviates.""".split()
-)
+HOW = """\
+Games: the source's (in brackets if inferred) and ours. Intervals are of 95 %; beside wins, draws and losses \
+(in %) that of the score. [Verdicts](README.md#verdicts) correct p for the number of rows. "Other ahead": \
+the source's player is behind. Letters: below a table. Rows are as printed unless one says what deviates."""
 """How to read the tables."""
 WIDEST = 5.0
 """Width of an interval, as a multiple of its figure, above which it is not shown."""
@@ -67,13 +62,6 @@ MOST_OF_OURS = 3
 
 
 @dataclass(frozen=True)
-class Details:
-    """Markdown that only the HTML page has."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Picture:
     """An SVG."""
 
@@ -82,7 +70,7 @@ class Picture:
     svg: str
 
 
-Part = str | Details | Picture | Table
+Part = str | Picture | Table
 """A string is a heading, a paragraph or an item of a list in Markdown."""
 
 
@@ -156,8 +144,8 @@ def _element(part: Part) -> str:
             return f'<figure class="wide">{svg[svg.index("<svg") :]}</figure>'
         case Table():
             return html(part)
-        case str(text) | Details(text):
-            return str(MarkdownIt().render(text)).strip()
+        case str():
+            return str(MarkdownIt().render(part)).strip()
 
 
 def parts(
@@ -171,7 +159,13 @@ def parts(
     ]
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
-    yield f"# {TITLE}"
+    yield "# The sources' tables, measured again"
+    yield "More: [CONCLUSIONS.md](CONCLUSIONS.md); claims about search: [CLAIMS.md](CLAIMS.md)."
+    concluded = Table(left("source", "concludes", "verdict", "why"))
+    for study in studies:
+        for conclusion in sources().get(study.name, {}).get("conclusions", ()):
+            concluded.add(study.name, *conclusion)
+    yield concluded
     for study in studies:
         title = study.results[0].table.source.partition(",")[0]
         yield f"- {study.name} ({title}): {study.sentence}"
@@ -191,22 +185,15 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
     """The section of one source."""
     yield f"## {study.name} {study.results[0].table.source}"
     yield study.sentence
-    said = []
-    if study.missing:
-        said.append(f"Not in this report: {counted(study.missing, 'table')} of the source.")
     if ahead := Counter(each.conclusion for each in study.rows if each.conclusion):
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
-        said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
-    if said:
-        yield " ".join(said)
+        yield f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}."
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
         yield f"### {table.name} {table.title}"
         if table.note:
-            note, _, details = table.note.partition("\n")
-            yield note
-            yield Details(details)
+            yield table.note
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
@@ -217,46 +204,43 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
                 if ours and len(rows) < len(result.verdicts):
                     yield "Of ours:"
                 yield _rows(rows, table.relative, letters)
+            if pools := "; ".join(pooled(rows)):
+                yield f"Pooled over who begins: {pools}."
         for sentence in (*shared, *(f"{letter}: {reason}" for reason, letter in letters.items())):
             yield f"- {sentence}"
 
 
 def _reasons(each: Verdict) -> list[str]:
     """What is said about a row."""
-    row = each.row
-    deviates, cause = row.deviates and f"Deviates: {row.deviates}", row.cause and f"Cause: {row.cause}"
-    return [each for each in (each.failure, row.not_comparable, row.remark, deviates, cause) if each]
+    said = {"not run": each.failure, **{name.replace("_", " "): getattr(each.row, name) for name in SAID}}
+    return [f"{name.capitalize()}: {text}" for name, text in said.items() if text]
 
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
     """A line for each row; ``letters`` are those of sentences about rows."""
     columns_of = [_figures(each, rows[0] if relative else None) for each in rows]
-    names_of = max(columns_of, key=len)
-    alike = all(
-        each.keys() <= names_of.keys() if relative else each.keys() == names_of.keys() for each in columns_of
-    )
-    shared = _heading(tuple(names_of)) if alike else ""
+    names_of = [*columns_of[0]]
+    shared = _heading(names_of) if all([*each] == names_of for each in columns_of) else ""
     stated = any(each.row.figures for each in rows)
     headings = right(*[f"source: {shared}" if shared else "source"] * stated, "ours")
     tested = left("verdict") if any(each.outcome != NOT_COMPARABLE for each in rows) else []
-    units = {each.measured.what.rpartition(" ")[2].rstrip("s") for each in rows if each.measured}
-    unit = f"{units.pop()}s" if len(units) == 1 else "games"
-    played = [] if unit == "counteds" else left(unit)
+    played = left("games") if any(map(_games, rows)) else []
     found = Table([*left("row"), *played, *headings, *tested])
     for each, figures in zip(rows, columns_of, strict=True):
         marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
-            "; ".join(figures[name][side] if name in figures else "-" for name in names_of)
-            if shared
-            else "; ".join(f"{name} {texts[side]}" for name, texts in figures.items() if texts[side])
+            "; ".join(
+                texts[side] if shared else f"{name} {texts[side]}"
+                for name, texts in figures.items()
+                if texts[side]
+            )
             for side in (0, 1)
         ]
-        if each.outcome == AGREES and columns[0] == columns[1]:
+        if columns[0] == columns[1] != "":
             columns[1] = "equal"
-        tone = TONES.get(each.outcome, "")
         name = f"{each.row.name} ({','.join(marks)})" if marks else each.row.name
-        games = [_games(each, unit)] * len(played)
-        found.add(name, *games, *columns[not stated :], *[cell(_outcome(each), tone)] * len(tested))
+        games, verdict = [_games(each)] * len(played), [cell(_outcome(each), TONES.get(each.outcome, ""))]
+        found.add(name, *games, *columns[not stated :], *verdict * len(tested))
     return found
 
 
@@ -309,18 +293,15 @@ def ours_text(ours: Estimate) -> str:
     return f"{value} ({figure_text(ours.low)}{'-' if ours.low >= 0 else ' to '}{figure_text(ours.high)})"
 
 
-def _games(each: Verdict, unit: str) -> str:
-    """Numbers of games of the source and of ours, with the unit if it is another one than the column's."""
-    number = next((figure.number for figure in each.row.figures.values() if figure.number), None)
-    source = "" if not number else f"({number:,})" if each.row.inferred else f"{number:,}"
+def _games(each: Verdict) -> str:
+    """Numbers of games of the source and of ours; empty where figures are counted."""
     what = each.measured.what if each.measured and each.measured.what != "counted" else ""
-    what = what.removesuffix(unit).removesuffix(unit[:-1]).strip()
-    return "/".join(filter(None, [source, what]))
+    return "/".join(filter(None, [each.row.played, what.removesuffix(" games")]))
 
 
 def _outcome(each: Verdict) -> str:
-    """The verdict on a row, its p unless it agrees, and who is ahead if that is another player."""
-    p = "" if each.p is None or each.outcome == AGREES else f"p={each.p:.2g}"
-    p = "p<0.001" if p and (each.p or 0) < 0.001 else p
+    """The verdict on a row, its p if that says more, and who is ahead if that is another player."""
+    p = "" if each.p is None else "p<0.001" if each.p < 0.001 else f"p={each.p:.2g}"
+    p = "" if each.outcome in (AGREES, CANNOT_FAIL) else p
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))

@@ -1,13 +1,11 @@
 """A table of a source as data: one TOML file, read and checked.
 
     title = "..."                       what the source's table shows
-    note = "..."                        how it was translated: what our figures mean, budgets; Markdown and
-                                        the terminal have its first paragraph, the HTML page all of it
+    note = "..."                        how it was translated: what our figures mean, budgets
     not_comparable = "..."              optional: why no figure can be compared
-    inferred = 250                      optional: n of its rows of matches, if none states it: the smallest
-                                        number of games whose rounded percentages are those of all of them
+    inferred = 250                      optional: n of its rows of matches, which none states: the smallest
+                                        number whose rounded percentages are all theirs, or a like table's
     relative = true                     optional: figures are shown as ratios to those of the first row
-    holds = "at its own budget"         optional: words for the sentence about a source that holds
     [defaults]                          default values of all rows
     [scales.quick]                      values for {names} in the rows' texts; games: their number
     [scales.full]
@@ -16,12 +14,16 @@
     name = "..."                        as in the source
     measure = "results"                 one of cluster/lab/sources/measures.py
     n = 250                             games, or pairs, of the source
-    figures = { wins = 64.8, ... }      of the source, by name; with a deviation: value, sd and n
+    figures = { wins = 64.8, ... }      of the source, by name
     remark = "..."                      optional: such as an error in the source
     not_comparable = "..."              optional: why
     as_printed = true                   the row is what the source describes; or, instead:
     deviates = "..."                    one sentence: what deviates from the source, and why
-    cause = "..."                       optional: what explains a figure that differs
+    cause = "..."                       optional: what explains a figure that differs, such as a wrong sum
+    suspected = "..."                   optional: what may explain it
+    cannot_fail = "..."                 optional: why the row agrees whatever is played
+    pool = "..."                        optional: rows of a table with the same words, which differ in who
+                                        begins only, are also tested together
     ours = true                         the row is no row of the source: own budget, variant or program
     x = 144                             place on the axis; default: the number after the axis' x in its name
     series = "..."                      its curve; default: what follows that number in its name
@@ -52,11 +54,9 @@ from games.errors import InvalidInput
 OUTCOMES = ("wins", "draws", "losses")
 SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
-_SAID = ("remark", "not_comparable", "deviates", "cause")
-_TABLE = (
-    *("title", "note", "not_comparable", "inferred", "relative", "holds", "axis"),
-    *("defaults", "scales", "rows"),
-)
+SAID = ("remark", "not_comparable", "cannot_fail", "deviates", "cause", "suspected")
+"""Keys of sentences about a row."""
+_TABLE = ("title", "note", "not_comparable", "inferred", "relative", "axis", "defaults", "scales", "rows")
 _AXIS = ("x", "y", "figure", "log", "title", "beside")
 """Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
 score); which of x and y are logarithmic, as "x", "y" or "xy"; the picture's title; and the table beside whose
@@ -75,10 +75,16 @@ class PublishedRow:
     remark: str
     not_comparable: str
     """Why the source's figures cannot be compared to ours; empty if they can."""
+    cannot_fail: str
+    """Why the row agrees whatever is played; empty if it may differ."""
     deviates: str
     """What deviates from the source, and why; empty if nothing does, and in rows of ours."""
     cause: str
     """What explains figures that differ; empty if nothing is known."""
+    suspected: str
+    """What may explain figures that differ."""
+    pool: str
+    """Rows of a table with the same pool are also tested together."""
     as_printed: bool
     """Whether the row is what the source describes."""
     ours: bool
@@ -90,7 +96,20 @@ class PublishedRow:
     cpu_s: float | None
     """CPU seconds of a unit, as the table states them; None if it does not."""
     inferred: bool
-    """Whether the source's number of games is inferred from its percentages."""
+    """Whether the source's number of games is inferred."""
+
+    @property
+    def score(self) -> Decimal | None:
+        """The source's score of A in percent, wins and half the draws; None unless it has wins and losses."""
+        if not self.figures.keys() >= {"wins", "losses"}:
+            return None
+        return (self.figures["wins"].value + 100 - self.figures["losses"].value) / 2
+
+    @property
+    def played(self) -> str:
+        """The source's number of games, in brackets if it is inferred; empty without one."""
+        number = next((each.number for each in self.figures.values() if each.number), None)
+        return "" if not number else f"({number:,})" if self.inferred else f"{number:,}"
 
 
 @dataclass(frozen=True)
@@ -108,8 +127,6 @@ class PublishedTable:
     """What a picture of the rows shows, see _AXIS; empty if there is none of them."""
     relative: bool = False
     """Whether figures are shown as ratios to those of the first row."""
-    holds: str = ""
-    """At which budget the source holds, in words; empty if the budget makes no difference."""
 
 
 def names() -> list[str]:
@@ -123,13 +140,13 @@ def names() -> list[str]:
 def load(name: str) -> PublishedTable:
     """Load the table of a name that is one of `names`. Raises InvalidInput (table) for an invalid file."""
     text = (_folder() / f"{name.replace('/', '-', 1)}.toml").read_text(encoding="utf-8")
-    return read(name, text, sources()[name.partition("/")[0]])
+    return read(name, text, sources()[name.partition("/")[0]]["title"])
 
 
-def sources() -> dict[str, str]:
-    """Titles of the sources by number."""
-    found = tomllib.loads((_folder() / "sources.toml").read_text(encoding="utf-8"))
-    return {name: str(text) for name, text in found.items()}
+@cache
+def sources() -> dict[str, dict[str, Any]]:
+    """By number of a source its title, and its conclusions as sources.toml has them."""
+    return tomllib.loads((_folder() / "sources.toml").read_text(encoding="utf-8"))
 
 
 def read(name: str, text: str, source: str) -> PublishedTable:
@@ -145,18 +162,17 @@ def read(name: str, text: str, source: str) -> PublishedTable:
         name=name,
         source=source,
         title=data["title"],
-        note="\n".join(" ".join(each.split()) for each in data.get("note", "").split("\n\n", 1)),
+        note="\n\n".join(" ".join(each.split()) for each in data.get("note", "").split("\n\n")),
         rows_at={scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES},
         axis=data.get("axis", {}),
         relative=bool(data.get("relative")),
-        holds=data.get("holds", ""),
     )
 
 
 def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> PublishedRow:
     defaults = data.get("defaults", {})
     ours = bool(own.get("ours", defaults.get("ours")))
-    of_source = ("as_printed", "deviates", "cause") if ours else ()
+    of_source = ("as_printed", "deviates", "cause", "suspected") if ours else ()
     row = {key: value for key, value in defaults.items() if key not in of_source} | dict(own)
     needed = ("name", "measure") if ours else ("name", "measure", "figures")
     if not row.keys() >= {*needed}:
@@ -175,9 +191,9 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
     except KeyError as error:
         raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
     stated = row.get("figures", {})
-    inferred = data.get("inferred") if stated.keys() == set(OUTCOMES) else None
+    inferred = data.get("inferred") if stated.keys() == {*OUTCOMES} and "n" not in row else None
     figures = {key: SourceFigure.read(value, row.get("n", inferred)) for key, value in stated.items()}
-    said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in _SAID}
+    said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in SAID}
     label = data.get("axis", {}).get("x")
     place = re.search(rf"\b{re.escape(label)} (?:= )?([0-9.]+),? ?(.*)", row["name"]) if label else None
     x = row.get("x", place and place[1])
@@ -192,6 +208,7 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         series=str(row.get("series", place[2] if place else "")),
         cpu_s=None if cpu_s is None else float(cpu_s),
         inferred=inferred is not None,
+        pool=row.get("pool", ""),
         **said,
     )
 

@@ -2,38 +2,57 @@
 
 Each row of a source is tested once: rows of matches by the exact test of both sides' numbers of wins, draws
 and losses, other rows by the least probability of their figures, times the number of figures. The
-probabilities of all rows of a source that are in a report are corrected together by Holm's method.
-Rows of ours are not tested.
+probabilities of all rows of a source that are in a report are corrected together by Holm's method. Rows of
+ours are not tested; rows that cannot fail are neither corrected nor counted as rows that agree.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured, measure
 from cluster.lab.sources.measures import names as measures
-from cluster.lab.sources.table import OUTCOMES, PublishedRow, PublishedTable, names
+from cluster.lab.sources.table import OUTCOMES, SAID, PublishedRow, PublishedTable, names
 from cluster.lab.sources.units import Need, UnitStore, missing, need_of
 from cluster.matches.statistics import finite, freeman_halton, holm
 from cluster.runtime.jobset import Unit, UnitDone, Units
 from cluster.runtime.tasks import Task
-from cluster.system.terminal import duration, span
+from cluster.system.terminal import duration
 from games.errors import InvalidInput, counted
 
 AGREES, DIFFERS, NOT_EXCLUDED, OPEN = "agrees", "differs", "not excluded", "open"
-NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
+CANNOT_FAIL, NOT_COMPARABLE, NOT_RUN = "cannot fail", "not comparable", "not run"
 SAME, OPPOSITE = "same", "opposite"
 LEVEL = 0.05
 """Corrected probability below which a row differs."""
-FEW = 0.25
-"""Largest share of differing rows with which a sentence still says that the source holds but for them."""
+EVEN = 80
+"""Score of the player ahead up to which a match is not one-sided, in percent."""
+COMPARED = (DIFFERS, AGREES, OPEN, NOT_EXCLUDED)
+CAUSES = "{cause} with a known cause, {suspected} with a suspected cause"
+FEW = "its own {games} games a row are too few to decide"
+CLAUSES: Mapping[str, tuple[str, str]] = {
+    DIFFERS: (f"differs ({CAUSES})", f"differ ({CAUSES})"),
+    AGREES: ("agrees", "agree"),
+    OPEN: ("is open", "are open"),
+    NOT_EXCLUDED: (f"is not excluded ({FEW})", f"are not excluded ({FEW})"),
+    CANNOT_FAIL: ("more cannot fail", "more cannot fail"),
+    NOT_COMPARABLE: ("more is not comparable", "more are not comparable"),
+    NOT_RUN: ("more is not run", "more are not run"),
+}
+"""What the sentence on a source says of one row, and of several, by outcome."""
+MATCHES = (
+    "Matches that agree: {agree}, of {least:.0f} to {most:.0f} % for the source's player ahead, {sided} of "
+    f"them above {EVEN} %. Matches of {100 - EVEN} to {EVEN} %: {{even}}, of them in agreement: {{both}}."
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +64,10 @@ class Comparison:
     ours: Estimate
 
     @property
-    def p(self) -> float | None:
-        """Probability of the difference; None without an interval of ours (an extreme, for example)."""
-        return self.source.probability(self.ours) if self.ours.has_interval else None
+    def games(self) -> tuple[int, int]:
+        """The source's and our number of games with the outcome whose share this is."""
+        number = self.source.number or 0
+        return round(float(self.source.value) * number / 100), round(self.ours.value * self.ours.number / 100)
 
 
 @dataclass
@@ -86,10 +106,10 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """AGREES, DIFFERS, NOT_EXCLUDED, OPEN, or why there is no comparison.
+        """AGREES, DIFFERS, NOT_EXCLUDED, OPEN, CANNOT_FAIL, or why there is no comparison.
 
         NOT_EXCLUDED: the source's own number of games can never show that it agrees. OPEN: more games of ours
-        can.
+        can. CANNOT_FAIL: it agrees, but could not differ.
         """
         if self.measured is None:
             return NOT_RUN
@@ -99,7 +119,7 @@ class Verdict:
         if probability < LEVEL:
             return DIFFERS
         if all(each.source.equivalent(each.ours) for each in self.tested):
-            return AGREES
+            return CANNOT_FAIL if self.row.cannot_fail else AGREES
         return OPEN if all(each.source.decidable(each.ours) for each in self.tested) else NOT_EXCLUDED
 
     @property
@@ -108,18 +128,17 @@ class Verdict:
 
         Empty if there is no score to compare.
         """
-        figures = self.row.figures
-        if self.measured is None or self.measured.score is None or not {"wins", "losses"} <= figures.keys():
+        score = self.row.score
+        if self.measured is None or self.measured.score is None or score is None:
             return ""
-        ahead = figures["wins"].value - figures["losses"].value
         _, low, high = self.measured.score
-        if ahead == 0 or low <= 0.5 <= high:
+        if score == 50 or low <= 0.5 <= high:
             return OPEN
-        return SAME if (ahead > 0) == (low > 0.5) else OPPOSITE
+        return SAME if (score > 50) == (low > 0.5) else OPPOSITE
 
     def to_json(self) -> dict[str, Any]:
         row, measured = self.row, self.measured
-        said = {name: getattr(row, name) for name in ("deviates", "cause", "remark", "not_comparable")}
+        said = {name: getattr(row, name) for name in SAID}
         return {
             "row": row.name,
             "outcome": self.outcome,
@@ -139,7 +158,7 @@ class Verdict:
                     "low": finite(each.ours.low),
                     "high": finite(each.ours.high),
                     "unit": each.ours.unit,
-                    "p": each.p,
+                    "p": each.source.probability(each.ours) if each.ours.has_interval else None,
                 }
                 for each in self.comparisons
             ],
@@ -196,46 +215,30 @@ class Study:
 
     @property
     def sentence(self) -> str:
-        """Whether the source holds, and how many of its rows do what."""
+        """How many rows do what, causes of differences, and how one-sided the matches are that agree."""
         number = Counter(each.outcome for each in self.rows)
-        others = [each for each in (NOT_COMPARABLE, NOT_RUN) if number[each]]
-        more = [counted(number[each], f"more is {each}", f"more are {each}") for each in others]
-        return "; ".join([self._finding(number), *more]) + "."
+        compared = counted(sum(number[each] for each in COMPARED), "row")
+        here = " in this report" if self.missing or number[NOT_RUN] else ""
+        differing = [each.row for each in self.rows if each.outcome == DIFFERS]
+        causes = {by: sum(bool(getattr(row, by)) for row in differing) for by in ("cause", "suspected")}
+        undecided = [each for each in self.rows if each.outcome == NOT_EXCLUDED]
+        ends = sorted((each.tested[0].source.number or 0, each.row.played) for each in undecided)
+        games = " to ".join(dict.fromkeys(played for _, played in ends[:1] + ends[-1:]))
+        clauses = [counted(number[each], *words) for each, words in CLAUSES.items() if number[each]]
+        said = ", ".join([f"of {compared}{here}", *clauses]).format(games=games, **causes)
+        return f"{said}. {self._matches()}".strip()
 
-    def _finding(self, number: Counter[str]) -> str:
-        """What the compared rows say; ``number``: of all rows, by outcome."""
-        total = sum(number[each] for each in (AGREES, DIFFERS, NOT_EXCLUDED, OPEN))
-        rows, whole = counted(total, "row"), not self.missing and not number[NOT_RUN]
-        here = "" if whole else " in this report"
-        if not total:
-            return f"nothing of it{here} can be compared" if self.rows else f"all its rows{here} are ours"
-        if whole and number[AGREES] == total:
-            holds = next((f" {each.table.holds}" for each in self.results if each.table.holds), "")
-            return f"holds{holds}: {rows}, all of which agree"
-        caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
-        cause = f"({caused or 'none'} with a cause)"
-        if whole and number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
-            why = ", whose cause is stated" if caused == number[DIFFERS] else f" {cause}"
-            return f"holds but for {number[DIFFERS]} of {rows}{why}"
-        verbs = {
-            AGREES: ("agrees", "agree"),
-            DIFFERS: (f"differs {cause}", f"differ {cause}"),
-            OPEN: ("is open", "are open"),
-        }
-        clauses: list[str] = []
-        for outcome, (one, more) in verbs.items():
-            if number[outcome]:
-                of = "" if clauses else f"of {rows}{here} "
-                clauses.append(counted(number[outcome], of + one, of + more))
-        undecided = [each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED]
-        if not undecided:
-            return ", ".join(clauses)
-        they = "it is" if len(undecided) == 1 else "they are"
-        because = f"cannot be decided by its own {span(undecided, 'game')} a row: {they} not excluded"
-        if not clauses:
-            return f"{rows}{here} {because}"
-        other = "the other" if len(undecided) == 1 else f"the other {len(undecided)}"
-        return f"{', '.join(clauses)}; {other} {because}"
+    def _matches(self) -> str:
+        """How one-sided matches are that agree, and how many of the others do; empty if none agrees."""
+        scores = [(each.outcome, float(each.row.score or 0)) for each in self.rows if each.conclusion]
+        matches = [(outcome, max(score, 100 - score)) for outcome, score in scores]
+        agreeing = [ahead for outcome, ahead in matches if outcome == AGREES]
+        if not agreeing:
+            return ""
+        both = sum(ahead <= EVEN for ahead in agreeing)
+        even = sum(ahead <= EVEN for outcome, ahead in matches if outcome in COMPARED)
+        sides = {"least": min(agreeing), "most": max(agreeing), "sided": len(agreeing) - both}
+        return MATCHES.format(agree=len(agreeing), even=even, both=both, **sides)
 
 
 def judge(results: Sequence[TableResult]) -> list[Study]:
@@ -244,10 +247,23 @@ def judge(results: Sequence[TableResult]) -> list[Study]:
     studies = [Study(tuple(own)) for _, own in sources]
     for study in studies:
         verdicts = [each for result in study.results for each in result.verdicts]
-        tested = [(each, each.p) for each in verdicts if each.p is not None]
+        tested = [(each, each.p) for each in verdicts if each.p is not None and not each.row.cannot_fail]
         for (each, _), corrected in zip(tested, holm([p for _, p in tested]), strict=True):
             each.corrected = corrected
     return studies
+
+
+def pooled(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """For each pool, the source's games in all its rows, by outcome, against ours in percent, with p."""
+    pools: dict[str, list[list[Comparison]]] = {}
+    for each in verdicts:
+        pools.setdefault(each.row.pool, []).append(each.tested)
+    for name, rows in pools.items():
+        if name and all(rows):
+            source, ours = np.sum([[each.games for each in row] for row in rows], axis=0).T.tolist()
+            shares = "/".join(figure_text(100 * games / sum(ours)) for games in ours)
+            p = freeman_halton(source, ours)
+            yield f"{name}: {'/'.join(map(str, source))} against {shares} %, p = {p:.2g}"
 
 
 def figure_text(value: float) -> str:
@@ -265,8 +281,7 @@ def _exact(figures: Sequence[Comparison], number: int) -> float:
     than its number of games, the result is the largest probability of all ways in which the others may have
     ended.
     """
-    source = [round(float(each.source.value) * number / 100) for each in figures]
-    ours = [round(each.ours.value * each.ours.number / 100) for each in figures]
+    source, ours = ([each.games[side] for each in figures] for side in (0, 1))
     gap = max(0, number - sum(source))
     if len(figures) < len(OUTCOMES):
         return freeman_halton([*source, gap], [*ours, figures[0].ours.number - sum(ours)])

@@ -17,8 +17,7 @@ INLINE = ("--executor", "inline", "--no-progress")
 @pytest.mark.slow
 def test_the_list_says_what_has_been_run(tmp_path: Path, here: Here) -> None:
     rows = {row["table"]: row for row in here.json("experiment", "--out", str(tmp_path))}
-    assert rows["002/2"]["quick"]["done"] == 0
-    assert rows["002/11"]["full"]["units"] == 1500
+    assert (rows["002/2"]["quick"]["done"], rows["002/11"]["full"]["units"]) == (0, 1500)
     assert rows["002/11"]["full"]["cpu_s"] > rows["002/11"]["quick"]["cpu_s"] > 60
     here("experiment", "002/2", "--out", str(tmp_path), *INLINE)
     found = here.json("experiment", "--out", str(tmp_path))
@@ -30,12 +29,12 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, here: Here) -> None:
     assert max(map(len, out.splitlines()[:-1])) <= 100
 
 
-def test_the_report_of_the_repository_has_every_table_in_at_most_6000_words() -> None:
+def test_the_report_of_the_repository_has_every_table_in_at_most_8500_words() -> None:
     text = (ROOT / "cluster/lab/sources/RESULTS.md").read_text(encoding="utf-8")
     for name in names():
         assert name.startswith("claims") or f"### {name} " in text, f"run {name} and write the report again"
-    assert len(text.split()) <= 6000
-    assert HOW in text
+    assert len(text.split()) <= 8500
+    assert HOW in text and len(HOW.split()) <= 60
 
 
 def test_a_table_is_printed_and_reported(tmp_path: Path, here: Here) -> None:
@@ -43,12 +42,18 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, here: Here) -> None:
     options = [part for path in reports for part in ("--report", str(path))]
     status, out, err = here("experiment", "002/2", "--out", str(tmp_path / "out"), *INLINE, *options)
     assert status == 0
-    assert "423.93" in out
-    assert "662.2" in out
+    assert "423.93" in out and "662.2" in out
     assert all(f"wrote {path}" in err for path in reports)
     assert (tmp_path / "pictures" / "r-002.svg").exists()
-    assert "662.2" in reports[0].read_text(encoding="utf-8")
-    assert "662.2" in reports[1].read_text(encoding="utf-8")
+    for text in (path.read_text(encoding="utf-8") for path in reports):
+        # Conclusions come first, and lead on.
+        assert (
+            -1
+            < text.find("The median values moves best")
+            < text.find("of 2 rows in this report")
+            < text.find("662.2")
+        )
+        assert "CLAIMS.md" in text.partition("The median")[0]
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ TEXTS = re.compile(r'(?:" y="|translate\([\d.]+ )([\d.]+)[^>]*>([^<]*)</text>')
 DRAWN = "explicit:(([1 3][2 8])([7 4][2 3])([-9 -1][-5 -2 -3][9][7]))"
 
 
-def figure(value: str, number: int | None = None, spread: float | None = None) -> SourceFigure:
-    return SourceFigure(Decimal(value), number, spread)
+def figure(value: str, number: int | None = None) -> SourceFigure:
+    return SourceFigure(Decimal(value), number)
 
 
 def test_the_interval_of_a_mean_is_students() -> None:
@@ -59,9 +59,8 @@ def test_shares_differ_as_newcombe_has_it() -> None:
         (figure("62.4"), Estimate.exact(62.45), False, True),
         (figure("62.40"), Estimate.exact(62.45), True, True),
         (figure("62"), Estimate.exact(62.6), True, True),
-        # A source's own deviation counts.
+        # A source has our deviation, here over 25 games.
         (figure("110", 25), Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6), True, True),
-        (figure("110", 25, 40.0), Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6), False, False),
         # One pair that was won: 20.7 to 100 %. Sixteen of sixteen: 80.6 to 100 %.
         (figure("100"), Estimate.share(1, 1), False, False),
         (figure("0"), Estimate.share(1, 1), True, False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import le
@@ -40,7 +41,7 @@ TEXT = """
 title = "two players"
 note = '''for tests
 
-for the page'''
+for every form'''
 [defaults]
 measure = "results"
 game = "tictactoe"
@@ -111,37 +112,41 @@ def test_every_table_can_be_read_and_every_row_be_made_at_every_scale() -> None:
                 assert verdict.failure.endswith(" missing"), (table.name, verdict)
 
 
-def test_every_source_has_its_tables() -> None:
-    assert {name.partition("/")[0] for name in names()} <= set(sources())
-    wanted = {f"002/{number}" for number in range(1, 24)}
-    assert wanted <= set(names())
+def test_every_source_has_its_tables_and_conclusions_that_name_theirs() -> None:
+    assert {f"002/{number}" for number in range(1, 24)} <= {*names()}
+    assert {name.partition("/")[0] for name in names()} == {*sources()}
+    # All that is printed: mean, median and deviation.
+    assert [len(row.figures) for row in load("002/13").rows_at["quick"]] == [3] * 7
+    for name, source in sources().items():
+        for _, verdict, why in source.get("conclusions", [] if name == "claims" else [["", "", ""]]):
+            assert verdict in {"holds", "in part", "does not hold", "not decided"}, why
+            assert {*names()} >= {*re.findall(r"\w+/[\w.-]*\w", why)} > set(), why
 
 
 def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     result = measured(tmp_path)
     by_name = {verdict.row.name: verdict for verdict in result.verdicts}
     # Six games are too few to say that they agree.
-    assert by_name["random"].outcome == OPEN
-    assert by_name["random"].conclusion == "open"
+    outcomes = [OPEN, DIFFERS, NOT_RUN, AGREES, "not comparable"]
+    assert [each.outcome for each in result.verdicts] == outcomes
+    # Two pairs, both lost, say nothing yet about who is the stronger.
+    assert by_name["random"].conclusion == by_name["the same games"].conclusion == "open"
     shown = replace(by_name["random"].measured, score=(0.1, 0.0, 0.4))
     assert replace(by_name["random"], measured=shown).conclusion == "same"
-    assert by_name["the same games"].outcome == DIFFERS
-    # Two pairs, both lost, say nothing yet about who is the stronger.
-    assert by_name["the same games"].conclusion == "open"
-    assert by_name["a player that there is not"].outcome == NOT_RUN
-    assert "nobody" in by_name["a player that there is not"].failure
-    assert by_name["a power"].outcome == AGREES
+    assert "nobody" in result.verdicts[2].failure
     measurement = by_name["what moves take"].measured
     assert measurement.estimates["simulations, mean"].value == 20
-    assert by_name["what moves take"].outcome == "not comparable"
     json.dumps(result.to_json(), allow_nan=False)
 
 
-def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", name: str = "999/3") -> Study:
-    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys."""
-    text = f'title = "t"\nholds = "{holds}"\n'
+def study(*rows: tuple[str, int, tuple[int, int, int], str], key: str = "", name: str = "999/3") -> Study:
+    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys.
+
+    A row of 0 games has the number of games that ``key`` infers.
+    """
+    text = f'title = "t"\n{key}\n'
     for number, (figures, n, _, more) in enumerate(rows):
-        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\nn = {n}\n{more}\n'
+        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\n{more}\n' + f"n = {n}\n" * bool(n)
         text += "figures = {{ wins = {}, draws = {}, losses = {} }}\n".format(*figures.split("/"))
     table = read(name, text, "a source")
     verdicts = []
@@ -155,49 +160,62 @@ def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", na
 
 
 EVEN, WON = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0)
-LOST, CAUSED, OURS = (("50/0/50", 250, WON, more) for more in ("", 'cause = "c"', "ours = true"))
+ONE_SIDED = ("90.0/0/10.0", 250, (225, 0, 25), "")
+LOST, CAUSED, SUSPECTED, OURS = (
+    ("50/0/50", 250, WON, more) for more in ("", 'cause = "c"', 'suspected = "s"', "ours = true")
+)
 FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
-FIFTEEN, FAILED = ("0/0/100", 15, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
-UNDECIDED = ("50/0/50", 250, (4, 0, 4), "")
-BY_ITS, ONE = "cannot be decided by its own", "1 of 2 rows differs (1 with a cause); the other"
+INFERRED, FAILED = ("0/0/100", 0, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
+UNDECIDED, SURE = ("50/0/50", 250, (4, 0, 4), ""), (*EVEN[:3], 'cannot_fail = "shown"')
+BOTH = "Matches that agree: 2, of 50 to 90 % for the source's player ahead, 1 of them above 80 %. "
+NO_CAUSE, ONE = "(0 with a known cause, 0 with a suspected cause)", "Matches that agree: 1, of 50 to 50 %"
 
 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (study(EVEN, EVEN), "holds: 2 rows, all of which agree."),
-        (study(EVEN, OURS), "holds: 1 row, all of which agree."),
-        (study(EVEN, holds="at its own budget"), "holds at its own budget: 1 row, all of which agree."),
-        (study(EVEN, EVEN, EVEN, CAUSED), "holds but for 1 of 4 rows, whose cause is stated."),
-        (study(EVEN, LOST, UNDECIDED), "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open."),
+        (study(EVEN, ONE_SIDED, LOST), f"of 3 rows, 1 differs {NO_CAUSE}, 2 agree. {BOTH}"),
+        (study(ONE_SIDED, EVEN, LOST, UNDECIDED), "Matches of 20 to 80 %: 3, of them in agreement: 1."),
+        (study(EVEN, OURS), f"of 1 row, 1 agrees. {ONE}"),
         (
-            study(FEW, FEW, EVEN),
-            f"1 of 3 rows agrees; the other 2 {BY_ITS} 10 games a row: they are not excluded.",
+            study(CAUSED, SUSPECTED, SUSPECTED),
+            "of 3 rows, 3 differ (1 with a known cause, 2 with a suspected cause).",
         ),
-        (study(FEW, CAUSED), f"{ONE} {BY_ITS} 10 games a row: it is not excluded."),
-        (study(FEW, FIFTEEN), f"2 rows {BY_ITS} 10 to 15 games a row: they are not excluded."),
-        (study(NOT_COMPARED), "nothing of it can be compared; 1 more is not comparable."),
-        (study(EVEN, EVEN, FAILED), "2 of 2 rows in this report agree; 1 more is not run."),
         (
-            study(LOST, *[EVEN] * 4, FAILED),
-            "4 of 5 rows in this report agree, 1 differs (none with a cause); 1 more is not run.",
+            study(SURE, EVEN, SURE, LOST),
+            f"of 2 rows, 1 differs {NO_CAUSE}, 1 agrees, 2 more cannot fail. {ONE}",
         ),
-        (study(FAILED), "nothing of it in this report can be compared; 1 more is not run."),
-        (study(EVEN, name="002/11"), "1 of 1 row in this report agrees."),
+        # Of three rows that are corrected for it would be open.
+        (study(("50/0/50", 10, (100, 0, 20), ""), SURE, SURE), f"of 1 row, 1 differs {NO_CAUSE}, 2 more"),
+        (study((*LOST[:3], SURE[3])), f"of 1 row, 1 differs {NO_CAUSE}."),
+        (study(LOST, UNDECIDED), f"of 2 rows, 1 differs {NO_CAUSE}, 1 is open."),
+        (study(FEW), "of 1 row, 1 is not excluded (its own 10 games a row are too few to decide)."),
+        (
+            study(FEW, INFERRED, key="inferred = 15"),
+            "of 2 rows, 2 are not excluded (its own 10 to (15) games a row are too few to decide).",
+        ),
+        (study(NOT_COMPARED), "of 0 rows, 1 more is not comparable."),
+        (study(EVEN, FAILED), f"of 1 row in this report, 1 agrees, 1 more is not run. {ONE}"),
+        (study(EVEN, name="002/11"), f"of 1 row in this report, 1 agrees. {ONE}"),
     ],
 )
 def test_a_study_has_a_sentence(made: Study, says: str) -> None:
-    assert made.sentence == says
+    assert says in made.sentence
 
 
 def test_rows_of_a_study_are_corrected_together() -> None:
     """5 of 10 against 100 of 120 (p as scipy's Fisher test has it): alone they differ, of three rows none."""
     row = ("50/0/50", 10, (100, 0, 20), "")
-    assert [each.outcome for each in study(row).rows] == ["differs"]
     three = study(row, row, row).rows
-    assert [each.outcome for each in three] == ["not excluded"] * 3
-    assert three[0].p == pytest.approx(0.022797, abs=1e-5)
-    assert three[0].corrected == pytest.approx(3 * (three[0].p or 0))
+    assert [each.outcome for each in (*study(row).rows, *three)] == ["differs", *["not excluded"] * 3]
+    assert (three[0].p, three[0].corrected) == pytest.approx((0.022797, 3 * 0.022797), abs=1e-5)
+
+
+def test_rows_of_a_pool_are_tested_together_below_their_table() -> None:
+    """0 of 20 against 216 wins and 76 draws of 1,000: the figures of 001/5.1, which an audit computed."""
+    rows = [("0/0/100", 10, games, 'pool = "both"') for games in ((120, 36, 344), (96, 40, 364))]
+    *_, said = report.of_study(study(*rows), {})
+    assert said == "Pooled over who begins: both: 0/0/20 against 21.6/7.6/70.8 %, p = 0.01."
 
 
 def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
@@ -205,7 +223,7 @@ def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
     assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["002/3", "002/15"])
+@pytest.mark.parametrize("name", ["002/3", "002/15", "002/16", "002/17", "002/18"])
 def test_an_inferred_number_of_games_has_the_percentages_of_all_rows(name: str) -> None:
     """Whole numbers of games, rounded as the source rounds; with one game less, not in all rows."""
 
@@ -317,11 +335,17 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
 
 def test_a_line_has_games_figures_interval_and_verdict() -> None:
     """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
-    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, "ours = true"))
-    text = to_markdown(report.of_study(study(*rows), {}))
-    assert "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
-    assert "| 1 (a) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text
-    assert "- a: Deviates: d" in text
+    second = ("50/0/50", 10, (240, 20, 240), 'deviates = "d"\nsuspected = "s"')
+    rows = (EVEN, second, ("0.0/0/100", 250, WON, "ours = true"), SURE, INFERRED)
+    text = to_markdown(report.of_study(study(*rows, key="inferred = 15"), {}))
+    for said in (
+        "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |",
+        "| 1 (a,b) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |",
+        "| 3 (c) | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | cannot fail |",
+        "| 4 | (15)/16 |",
+        "- a: Deviates: d\n\n- b: Suspected: s\n\n- c: Cannot fail: shown",
+    ):
+        assert said in text
     assert "| 2 | 250/100 | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("Of ours")[2]
 
 
@@ -329,14 +353,9 @@ def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) 
     studies = judge([measured(tmp_path)])
     parts = [*report.parts(studies, "quick", 3, pictures_of(studies))]
     text, page = to_markdown(parts), to_html(parts)
-    for row in TABLE.rows_at["quick"]:
-        assert row.name in text
-        assert row.name in page
-    assert "banyan experiment 999 --scale quick --seed 3" in text
-    assert "![999](pictures/999.svg)" in text
-    assert "for tests" in text
-    assert "for the page" not in text
-    assert "for the page" in page
+    for said in (*(row.name for row in TABLE.rows_at["quick"]), "for tests", "for every form"):
+        assert said in text and said in page
+    assert "banyan experiment 999 --scale quick --seed 3" in text and "![999](pictures/999.svg)" in text
     assert "<svg" in page
     for outside in ("src=", "@import", "url(http", 'href="http'):
         assert outside not in page
