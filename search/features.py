@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from search.tree.arena import TreeLayout
 
-RANDOM, GREEDY, DECISIVE, MINIMAX, LEARNT = 0, 1, 2, 3, 5
+RANDOM, GREEDY, DECISIVE, MINIMAX, FIRST_MINIMAX, LEARNT = 0, 1, 2, 3, 5, 7
 """RANDOM: a uniformly random legal move. GREEDY: a move with the highest priority. DECISIVE: an immediately
 winning move if there is one, else a random move (Teytaud and Teytaud 2010, "On the Huge Benefit of
-Decisive Moves"). MINIMAX and the next code: a best move by minimax of depth ``code - MINIMAX + 1``. LEARNT:
-the move worth most by what earlier simulations met (search/kernel/learning.py). Ties are broken uniformly at
-random."""
+Decisive Moves"). MINIMAX and the next code: a best move by minimax of depth ``code - MINIMAX + 1``. FIRST_MINIMAX
+and the next code: the first of these moves, in the order of the rules. LEARNT: the move worth most by what
+earlier simulations met (search/kernel/learning.py). Ties of others are broken uniformly at random."""
 POLICIES = {
     "random": RANDOM,
     "greedy": GREEDY,
     "decisive": DECISIVE,
     "minimax1": MINIMAX,
     "minimax2": MINIMAX + 1,
+    "minimax1_first": FIRST_MINIMAX,
+    "minimax2_first": FIRST_MINIMAX + 1,
     "learnt": LEARNT,
 }
 DEEPEST = 2

@@ -107,12 +107,6 @@ def strength(
         OUTPUT,
     ),
     picture: FormatOption = None,
-    costs: Path | None = option(
-        None,
-        "FILE",
-        "Costs written by banyan predict --save-costs; predicts throughput with a worker for each lane.",
-        OUTPUT,
-    ),
     place: GamePlace,
     output: Output,
 ) -> int:
@@ -147,7 +141,7 @@ def strength(
         tries=tries,
     )
     drawn = read_format(picture, out)
-    status = run_strength(request, place.placement(), output, out, costs, drawn)
+    status = run_strength(request, place.placement(), output, out, drawn)
     if status == 0:
         suggest_best(game, preset, output.json)
     return status

@@ -24,7 +24,7 @@ from games.compile.rule_stubs import (
 from games.jit import Int, inner_njit
 from games.rng import Stream, below
 from games.rules import CHANCE, State
-from search.features import DECISIVE, GREEDY, MINIMAX, RANDOM
+from search.features import DECISIVE, FIRST_MINIMAX, GREEDY, MINIMAX, RANDOM
 from search.kernel.learning import learning_rollout
 from search.kernel.params import CUTS, LEARNT, SCORED, STEERED, STEPWISE, THINKS, SearchParams
 from search.kernel.workspace import LENGTH, PLAYOUTS, PLIES, Workspace
@@ -101,7 +101,9 @@ def steered_move(params: SearchParams, work: Workspace, stream: Stream) -> int:
     state = work.state
     policy = params.first_policy if current_player(state) == 0 else params.second_policy
     if THINKS and policy >= MINIMAX:
-        return minimax_move(policy - MINIMAX + 1, work, stream)
+        first = policy >= FIRST_MINIMAX
+        depth = policy - (FIRST_MINIMAX if first else MINIMAX) + 1
+        return minimax_move(depth, first, work, stream)
     if policy == GREEDY:
         return greedy_move(state, work.moves, stream)
     if policy == DECISIVE:
@@ -128,8 +130,8 @@ def winning_move(state: State, work: Workspace, num_legal: int) -> int:
     return -1
 
 
-def minimax_move(depth: int, work: Workspace, stream: Stream) -> int:
-    """Generic: a best move of work.state by minimax of that depth; of several each is as likely.
+def minimax_move(depth: int, first: bool, work: Workspace, stream: Stream) -> int:
+    """Generic: a best move of work.state by minimax of that depth; of several the first, or each as likely.
 
     ``stream`` and work.frames are modified in place.
     """
@@ -143,6 +145,6 @@ def minimax_move(depth: int, work: Workspace, stream: Stream) -> int:
     for i in range(frames.num_moves[0]):
         if frames.root_values[i] == frames.values[0]:
             found += 1
-            if below(stream, found) == 0:
+            if found == 1 if first else below(stream, found) == 0:
                 chosen = np.int64(frames.moves[0, i])
     return chosen  # type: ignore[return-value]

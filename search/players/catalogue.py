@@ -23,7 +23,7 @@ def _factory(name: str) -> Factory:
 PLAYERS: dict[str, tuple[Factory, str]] = {
     "uct": (
         _factory("monte_carlo:Uct"),
-        "Monte Carlo tree search: uct:simulations=N, seconds=S, plies=N or work=N; all options of a search",
+        "Monte Carlo tree search: uct:simulations=N, seconds=S or work=N; all options of a search",
     ),
     "flat": (
         _factory("monte_carlo:Flat"),
@@ -82,7 +82,6 @@ OPTION_TEXTS = {
     "draws": "How playouts draw their moves: each move equally often, or at random with replacement.",
     "modes": "Of several modes the highest, or the one whose first playout came first.",
     "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
-    "plies": "Plies of playouts a move, at least one a simulation: a budget equal on every machine.",
     "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
     "prune": "Where only moves that close a mill, else block one, are looked at; none with three stones.",
     "rollouts": "Playouts from each leaf.",

@@ -39,10 +39,10 @@ DEFAULT_SECONDS = 1.0
 PLIES_PER_S, LEAST_S = 500_000, 0.05
 """How many plies count as a second, and the least budget in seconds: jobs, which last at least 1 ms and are
 first sized by the game's nominal speed, stay small beside it."""
-MOST_PLIES = 10**9
+MOST_WORK = 10**12
 COST_OF_PLY, LEAST_PLIES, MOST_SAMPLES = 20, 200, 12
-"""With a budget in ``work``: what a ply costs beside its legal moves, and from how many plies, of at most how
-many random playouts, the cost of a position's plies is estimated."""
+"""What a ply costs beside its legal moves, and from how many plies, of at most how many random playouts, the
+cost of a position's plies is estimated."""
 
 
 @dataclass
@@ -66,62 +66,53 @@ class PliesClock:
         return self.spent / self.plies * self.seconds
 
 
-OWN_BUDGETS = ("plies", "work")
+def clock_of(
+    work: int, seen: Observation, cut: int | None, seed: int, read: Callable[[], float]
+) -> PliesClock:
+    """A clock that ends a search of the position when its playouts have cost ``work``, by an estimate.
 
-
-@dataclass(frozen=True)
-class Budget:
-    """A budget that is no time: plies of playouts, or their ``work``, where a ply costs its legal moves and
-    COST_OF_PLY more, as in programs that list all moves to draw one."""
-
-    amount: int
-    is_work: bool
-
-    def clock(self, seen: Observation, cut: int | None, seed: int, read: Callable[[], float]) -> PliesClock:
-        """A clock that ends a search of the position; ``cut``: plies after which its playouts are cut."""
-        if not self.is_work:
-            return PliesClock(self.amount, read)
-        rng, game, numbers = random.Random(seed), seen.game, [0]
-        for _ in range(MOST_SAMPLES):
-            game.calls.play(state := seen.state.copy(), rng.choice(seen.legal))
-            plies = 0
-            while plies < (cut or MOST_PLIES) and not game.calls.is_terminal(state):
-                legal = game.legal_moves(state)
-                numbers.append(len(legal))
-                game.calls.play(state, rng.choice(legal))
-                plies += 1
-            if len(numbers) > LEAST_PLIES:
-                break
-        return PliesClock(max(1, round(self.amount / (COST_OF_PLY + fmean(numbers)))), read)
-
-
-def read_budget(options: Options, asked: dict[str, Any], game: Game) -> Budget | None:
-    """The options ``plies`` and ``work``; without a budget a player gets DEFAULT_SECONDS.
-
-    A budget in plies or work is added to ``asked`` as seconds of `PliesClock`. Raises InvalidInput (player
-    option plies, work, budget, strategy).
+    A ply costs its legal moves and COST_OF_PLY more, as in programs that list all moves to draw one. ``cut``:
+    plies after which playouts are cut. Rounding leaves a budget of one ply at least.
     """
-    given: dict[str, Any] = {name: asked[name] for name in ("simulations", "seconds") if name in asked}
-    for name in OWN_BUDGETS:
-        if (amount := options.integer(name)) is not None:
-            if not 1 <= amount <= MOST_PLIES:
-                raise InvalidInput(f"{PREFIX} {name}", amount, f"a whole number from 1 to {MOST_PLIES}")
-            given[name] = amount
-    if len(given) > 1 and not given.keys() <= {"simulations", "seconds"}:
-        budgets = ", ".join(f"{name}={amount}" for name, amount in given.items())
-        raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds, plies and work")
-    own = next((Budget(given[name], name == "work") for name in OWN_BUDGETS if name in given), None)
-    if own and own.is_work and (not game.is_two_player or game.has_chance or game.hidden_information):
-        raise InvalidInput(f"{PREFIX} work", own.amount, "plies in games with chance or hidden information")
-    kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
-    if own and kind is not None and kind.by_leaves:
-        # The time of threads decides how many of their jobs are run at a stretch.
+    rng, game, numbers = random.Random(seed), seen.game, [0]
+    for _ in range(MOST_SAMPLES):
+        game.calls.play(state := seen.state.copy(), rng.choice(seen.legal))
+        plies = 0
+        while (cut is None or plies < cut) and not game.calls.is_terminal(state):
+            legal = game.legal_moves(state)
+            numbers.append(len(legal))
+            game.calls.play(state, rng.choice(legal))
+            plies += 1
+        if len(numbers) > LEAST_PLIES:
+            break
+    return PliesClock(max(1, round(work / (COST_OF_PLY + fmean(numbers)))), read)
+
+
+def read_budget(options: Options, asked: dict[str, Any], game: Game) -> int | None:
+    """The option ``work``; without a budget a player gets DEFAULT_SECONDS.
+
+    With ``work`` the field seconds of ``asked`` is set, which is that of `PliesClock` in each search. Raises
+    InvalidInput (player option work, budget, strategy).
+    """
+    work = options.integer("work")
+    if work is not None and not 1 <= work <= MOST_WORK:
+        raise InvalidInput(f"{PREFIX} work", work, f"a whole number from 1 to {MOST_WORK}")
+    given = [f"{name}={asked[name]}" for name in ("simulations", "seconds") if name in asked]
+    if work and given:
         raise InvalidInput(
-            f"{PREFIX} strategy", asked["strategy"], f"root or tree with {OWN_BUDGETS[own.is_work]}"
+            f"{PREFIX} budget", ", ".join([f"work={work}", *given]), "one of simulations, seconds and work"
         )
-    if own or not given:
-        asked["seconds"] = PliesClock(own.amount).seconds if own else DEFAULT_SECONDS
-    return own
+    if work and (game.has_chance or game.hidden_information):
+        raise InvalidInput(
+            f"{PREFIX} work", work, "simulations or seconds in games with chance or hidden information"
+        )
+    kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
+    if work and kind is not None and kind.by_leaves:
+        # The time of threads decides how many of their jobs are run at a stretch.
+        raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with work")
+    if work or not given:
+        asked["seconds"] = DEFAULT_SECONDS
+    return work
 
 
 def read_options(
@@ -173,14 +164,14 @@ class Uct(Player):
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
         """Its options are those of SearchRequest by their names for players, and ``preset``.
 
-        Its budget is simulations, seconds, or ``plies`` or ``work`` of playouts. By default it has one lane
+        Its budget is simulations, seconds or ``work`` of playouts. By default it has one lane
         of `root`, or `leaf` with an evaluator, and 1 s a move.
         """
         super().__init__(str(spec))
         asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
         asked |= read_options(spec, options)
         asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
-        self.budget = read_budget(options, asked, game)
+        self.work = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
         if self.request.evaluator is not None:
             # Read where the player is first made: workers get the text from there.
@@ -191,8 +182,8 @@ class Uct(Player):
         game = seen.game
         mover = game.viewpoint(seen.mover)
         clock = None
-        if self.budget is not None:
-            clock = self.budget.clock(seen, request.playout_plies, seed, self.clock)
+        if self.work is not None:
+            clock = clock_of(self.work, seen, request.playout_plies, seed, self.clock)
             request = replace(request, seconds=clock.seconds)
         opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
         if clock is None:
@@ -239,13 +230,13 @@ class Flat(Player):
     """Flat Monte Carlo player; the value of a move is the mean, median, mode or sum of its playouts."""
 
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
-        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``work``, ``value``, ``modes``,
+        """Its options are those of SearchRequest in OPTIONS, ``work``, ``value``, ``modes``,
         ``draws``, and ``unsampled``: whether a move without a playout is skipped or worth 0. By default it
         has 1 s a move."""
         super().__init__(str(spec))
         # Nothing is selected where there is no tree.
         asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
-        self.budget = read_budget(options, asked, game)
+        self.work = read_budget(options, asked, game)
         self.value = options.choice("value", "mean", STATISTICS)
         self.modes = options.choice("modes", "highest", MODES)
         self.draws = options.choice("draws", "equal", DRAWS)
@@ -262,8 +253,8 @@ class Flat(Player):
         moves = np.array(order, dtype=np.uint16)
         rng, stream, work = np.random.default_rng(seed), new_stream(seed), engine.new_workspace()
         clock, seconds = self.clock, self.request.seconds
-        if self.budget is not None:
-            clock = self.budget.clock(seen, self.request.playout_plies, seed, self.clock)
+        if self.work is not None:
+            clock = clock_of(self.work, seen, self.request.playout_plies, seed, self.clock)
             seconds = clock.seconds
         played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
         count = 0
@@ -298,13 +289,13 @@ class Flat(Player):
         which, values = (np.concatenate(arrays) for arrays in zip(*played, strict=True))
         if seen.game.viewpoint(seen.mover) == SECOND:
             values = -values
-        worth = np.array([self._worth(values[which == m]) for m in range(len(moves))])
+        worth = np.array([self.worth(values[which == m]) for m in range(len(moves))])
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
         of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
         thought = f"{of}; {self.value} {worth[best]:+.3f}"
         return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
 
-    def _worth(self, values: npt.NDArray[np.float64]) -> float:
+    def worth(self, values: npt.NDArray[np.float64]) -> float:
         """The statistic of the values of a move's playouts, in their order; without any ``self.unsampled``.
 
         Of several modes the ``highest`` counts, or the ``first``: the one whose first playout came first.

@@ -112,9 +112,8 @@ class Agent:
             return False
         if self.prune == "placing":
             return bool(state[HANDS + state[MOVER]])
-        return where in {"all": ("root", "tree", "playouts"), "tree": ("root", "tree"), "root": ("root",)}.get(
-            self.prune, ()
-        )
+        everywhere = ("root", "tree", "playouts")
+        return where in everywhere[: {"all": 3, "tree": 2, "root": 1, "none": 0}[self.prune]]
 
     def actions(self, state: State, stone: int, where: str) -> list[int]:
         prune = self.prunes(state, where)

@@ -15,7 +15,7 @@ from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
 from search.players import Choice, Player, player_of
-from search.players.monte_carlo import Uct, _worth
+from search.players.monte_carlo import COST_OF_PLY, Flat, Uct
 from search.players.presets import BEST, NAMES, opponent_of, settings_of, with_preset
 from search.prepare import check_request, open_search, open_view
 from search.request import SearchRequest
@@ -119,14 +119,24 @@ def request_of(player: str, spec: str) -> SearchRequest:
     return made.request
 
 
-def test_mean_median_and_mode() -> None:
-    values = [np.array([1.0, 0.0, 0.0, -1.0, 1.0, 0.5]), np.array([0.5, -1.0, 1.0, 0.2, -1.0, 1.0, 0.2, 0.2])]
-    assert [_worth(of_move, "mean", "first") for of_move in values] == pytest.approx([0.25, 1.1 / 8])
-    assert [_worth(of_move, "median", "first") for of_move in values] == [0.25, 0.2]
-    assert [_worth(of_move, "mode", "highest") for of_move in values] == [1.0, 0.2]
-    assert [_worth(of_move[:-1], "mode", "highest") for of_move in values] == [1.0, 1.0]
-    assert [_worth(of_move[:-1], "mode", "first") for of_move in values] == [1.0, -1.0]
-    assert _worth(values[0][:0], "mode", "first") == -np.inf
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("value=mean", [0.25, 1.1 / 8, -np.inf]),
+        ("value=median", [0.25, 0.2, -np.inf]),
+        ("value=sum,unsampled=zero", [1.5, 1.1, 0.0]),
+        ("value=mode", [1.0, 0.2, -np.inf]),
+        ("value=mode,modes=first,unsampled=zero", [1.0, 0.2, 0.0]),
+    ],
+)
+def test_what_a_move_is_worth_by_its_playouts(options: str, expected: list[float]) -> None:
+    flat = player_of(f"flat:{options}", games.load("tictactoe"))
+    assert isinstance(flat, Flat)
+    moves = [[1.0, 0.0, 0.0, -1.0, 1.0, 0.5], [0.5, -1.0, 1.0, 0.2, -1.0, 1.0, 0.2, 0.2], []]
+    assert [flat.worth(np.array(values)) for values in moves] == pytest.approx(expected)
+    # Without its last playout the second move has three modes.
+    if "mode" in options:
+        assert flat.worth(np.array(moves[1][:-1])) == (0.5 if "first" in options else 1.0)
 
 
 @pytest.mark.parametrize("draws", ["equal", "random"])
@@ -164,15 +174,17 @@ PER_PLAYOUT = {"playout_plies=0": 1, "playout_plies=3": 3, "playout_plies=3,poli
     "player", ["uct", "uct:strategy=tree,lanes=3", "uct:lanes=2", "flat", "flat:draws=random"]
 )
 @pytest.mark.parametrize("playouts", PER_PLAYOUT)
-def test_a_budget_in_plies_is_the_same_on_every_machine(
+def test_a_budget_in_work_is_the_same_on_every_machine(
     player: str, playouts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = f"{player}{',' if ':' in player else ':'}plies={3000 if JIT else 300},{playouts}"
+    """Of gomoku on 25 cells the plies after the move have 24, 23 and 22 legal moves."""
+    per_ply = COST_OF_PLY + (0 if "=0" in playouts else 23)
+    spec = f"{player}{',' if ':' in player else ':'}work={per_ply * (3000 if JIT else 300)},{playouts}"
     choice = ask(spec, "gomoku:size=5")
     # No playout of 3 plies ends early: so few simulations look only some plies ahead. The first jobs, sized
     # by the nominal speed of the game, are long beside the smaller budget.
     spent = choice.simulations * PER_PLAYOUT[playouts]
-    assert 1 <= spent / (3000 if JIT else 300) <= (1.03 if JIT else 1.5)
+    assert 0.95 <= spent / (3000 if JIT else 300) <= (1.05 if JIT else 1.5)
     ticks = (random.Random(1).random() * 1000 * number for number in range(1, 10**9))
     monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
     seen = seen_at("gomoku:size=5")

@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cluster.lab.predict.costs import Costs, read_costs
-from cluster.lab.predict.prediction import predict
 from cluster.lab.strength.fit import Figure, Fit, Scores, fit, json_of, rounded
 from cluster.lab.strength.request import APART, Cell, Searches
 from cluster.matches.game import MatchContext, MatchWorker, start_of
@@ -28,15 +26,12 @@ from cluster.report.table import Table, count, number, percent, table_of
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
-from search.players.monte_carlo import Uct
 
 CURVE, LANE, TOTAL = "sequential", "equal lane", "equal total"
 """Kinds of matches."""
 DEFAULT_PAIRS = 100
 FOLDER = "games"
 """Name of the folder in the report's folder that contains a folder for each match."""
-SEQUENTIAL = "root"
-"""The strategy whose jobs grow one tree without interruption, like the sequential search."""
 FEW_PAIRS = 50
 THIN = 0.5
 """Smallest throughput as a share of the lanes; below it, dividing a search costs more CPU than the search."""
@@ -49,9 +44,8 @@ PLACE = (
 STRENGTH = "strength speedup: the budget of an equally strong sequential search / the budget of one lane."
 AT_MOST = (
     "throughput <: lanes x CPU time of the sequential search / that of the parallel one, for equal "
-    "simulations: an upper limit, without calls and waiting. --costs predicts the throughput with them."
+    "simulations: an upper limit, without calls and waiting."
 )
-PREDICTED = "throughput: predicted simulations/s with a worker for each lane / simulations/s of one core."
 SCORES = (
     "against: the score against the sequential search with the simulations of one lane, and of all lanes."
 )
@@ -91,8 +85,6 @@ class Row:
     throughput: float | None
     """Upper limit of the throughput speedup: lanes x CPU seconds of the sequential search / CPU seconds of
     the parallel one, for equal simulations. It excludes calls and waiting."""
-    predicted: float | None
-    """Predicted throughput speedup with a worker per lane; None without costs."""
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON; infinite and unknown values are null."""
@@ -102,7 +94,6 @@ class Row:
             **json_of("strength_speedup", strength),
             "strength_efficiency": None if strength is None else rounded(strength.value / self.cell.lanes),
             "throughput_speedup_at_most": rounded(self.throughput),
-            "throughput_speedup_predicted": rounded(self.predicted),
             **json_of("equal_lane_score", self.equal_lane, of_interval="equal_lane"),
             "equal_lane_pairs": self.pairs[0],
             **json_of("equal_total_score", self.equal_total, of_interval="equal_total"),
@@ -126,11 +117,8 @@ class ByGames(Tournament):
 
     make_worker = MatchWorker
 
-    def __init__(self, searches: Searches, costs: Path | None = None) -> None:
-        """Plans the matches, the most expensive first. ``costs``: written by `banyan predict --save-costs`.
-
-        Raises InvalidInput (opening_plies, options, strategies, costs).
-        """
+    def __init__(self, searches: Searches) -> None:
+        """Plans the matches, the most expensive first. Raises InvalidInput (opening_plies, options)."""
         request, game = searches.request, searches.game
         plies = game.opening_plies if request.opening_plies is None else request.opening_plies
         if not 0 <= plies <= game.max_plies:
@@ -145,11 +133,6 @@ class ByGames(Tournament):
             meetings, key=lambda each: each.a.total_simulations + each.b.total_simulations, reverse=True
         )
         start_of(self.meetings[0].context, game, 0)
-        self.predicted: dict[str, float] | None = None
-        """Throughput speedups by `Cell.name`, predicted from costs."""
-        if costs is not None:
-            strategies = [SEQUENTIAL, *(cell.strategy.name for cell in searches.cells)]
-            self.predicted = self._predict(read_costs(costs, list(dict.fromkeys(strategies))))
 
     def _encounters(self) -> Iterator[tuple[str, Cell, Cell]]:
         """Kind, A and B of each match."""
@@ -173,20 +156,6 @@ class ByGames(Tournament):
         seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8], "big") >> 1
         context = MatchContext(searches.game.spec, searches.source, specs, seed, self.opening_plies)
         return Meeting(kind, a, b, context, self.total_pairs if kind == TOTAL else self.pairs)
-
-    def _predict(self, costs: Mapping[str, Costs]) -> dict[str, float]:
-        """Throughput speedup of each parallel search with a worker for each lane, relative to one core.
-
-        It is predicted for the start position, with the budget of the matches. ``costs``: by strategy.
-        """
-        found = {}
-        for cell in (meeting.a for meeting in self.meetings if meeting.kind == TOTAL):
-            player = self.searches.player(cell)[1]
-            assert isinstance(player, Uct)
-            request = replace(player.request, seed=self.searches.request.seed)
-            (row,) = predict(request, costs[request.strategy], [cell.lanes], report=lambda _: None)
-            found[cell.name] = row.simulations_per_s * costs[SEQUENTIAL].simulation_s
-        return found
 
     def open(self, stack: ExitStack, out: Path | None, line: StatusLine | None = None) -> None:
         """Make the games that are not in the folder ``out``, which keeps all results; the stack closes it.
@@ -269,7 +238,6 @@ class ByGames(Tournament):
             (len(lane.pairs) if lane else 0, len(total.pairs) if total else 0),
             strength,
             throughput(cell, total),
-            None if self.predicted is None else self.predicted.get(cell.name, 1.0),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -308,16 +276,13 @@ class ByGames(Tournament):
     def tables(self) -> list[Table]:
         """A table with a row for each parallel search, and one of the sequential search by budget."""
         speedups = not self.searches.request.scores_only
-        known = self.predicted is not None
         lines = [
             {
                 "strategy": str(row.cell.strategy),
                 "lanes": count(row.cell.lanes),
                 "each": count(row.cell.lane_simulations),
                 **({"strength\nspeedup": _speedup(row)} if speedups else {}),
-                "through-\nput" if known else "through-\nput <": number(
-                    row.predicted if known else row.throughput
-                ),
+                "through-\nput <": number(row.throughput),
                 **({"against\none lane's": _percent(row.equal_lane)} if speedups else {}),
                 "against\nthe total": _percent(row.equal_total),
             }
@@ -336,9 +301,8 @@ class ByGames(Tournament):
 
     def notes(self) -> list[str]:
         """Explanations of the columns."""
-        throughput = AT_MOST if self.predicted is None else PREDICTED
         speedups = [] if self.searches.request.scores_only else [STRENGTH]
-        return [*speedups, throughput, SCORES, PLACE]
+        return [*speedups, AT_MOST, SCORES, PLACE]
 
     def warnings(self) -> list[str]:
         """Reasons to doubt the figures, one line each."""
@@ -356,8 +320,9 @@ class ByGames(Tournament):
         outside = [row.cell.name for row in self.rows if row.strength and not row.strength.is_finite]
         if outside:
             lines.append(f"{', '.join(outside)}: strength is outside the range of the sequential searches")
-        gains = [(row, row.throughput if row.predicted is None else row.predicted) for row in self.rows]
-        thin = [row.cell.name for row, gain in gains if gain is not None and gain < THIN * row.cell.lanes]
+        thin = [
+            row.cell.name for row in self.rows if row.throughput and row.throughput < THIN * row.cell.lanes
+        ]
         if thin:
             lines.append(
                 f"{', '.join(thin)}: dividing so few simulations takes longer than running them. Strength is "

@@ -22,7 +22,6 @@ from cluster.report.table import write_files
 from cluster.runtime.jobset import LINE_S, Jobset
 from cluster.system.status_line import StatusLine
 from cluster.workers.placement import Placement
-from games.errors import InvalidInput
 
 
 def run_strength(
@@ -30,21 +29,16 @@ def run_strength(
     place: Placement,
     output: Output,
     out: Path | None,
-    costs: Path | None = None,
     picture: str = "png",
 ) -> int:
     """Run the units that the judge plans and print its tables; returns the exit status.
 
-    ``costs``: a file written by `banyan predict --save-costs`. ``picture``: the format of the figure.
-
-    Raises InvalidInput, UnitFailed, ConnectionError, OSError.
+    ``picture``: the format of the figure. Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
-    if request.judge == EXACT and costs is not None:
-        raise InvalidInput("costs", costs, "nothing with --judge exact, which plays no games")
     with launch(output) as started:
         searches = Searches(request)
         judge: ByValues | ByGames
-        judge = ByValues(searches) if request.judge == EXACT else ByGames(searches, costs)
+        judge = ByValues(searches) if request.judge == EXACT else ByGames(searches)
         line = StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress)
         judge.open(started.stack, out, line)
         executor = None

@@ -42,9 +42,6 @@ def plot_games(result: ByGames, path: Path) -> None:
         _draw(scores, [(row.cell.lanes, row.equal_total) for row in rows], look, place, scale=100)
         if has_curve:
             _draw(panels[0], [(row.cell.lanes, row.strength) for row in rows], look, place)
-            if predicted := [(row.cell.lanes, row.predicted) for row in rows if row.predicted]:
-                shown = {"color": look["color"], "label": f"{name}: throughput, predicted"}
-                panels[0].plot(*zip(*predicted, strict=True), "--", **shown)
     dress(scores, "lanes", "score against the sequential search\nwith the same total, %", lanes)
     scores.set_ylim(0, 100)
     if has_curve:

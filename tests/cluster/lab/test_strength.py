@@ -6,13 +6,11 @@ import csv
 import json
 import signal
 from contextlib import ExitStack
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cluster.lab.predict.costs import Costs
 from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames
 from cluster.lab.strength.plots import plot_games
 from cluster.lab.strength.request import Searches, StrengthRequest, read_strategies
@@ -218,37 +216,6 @@ def test_people_read_tables_in_80_columns(measured: tuple[Path, dict[str, Any]],
     tables, _, _ = out.partition(STRENGTH)
     assert max(map(len, tables.splitlines())) <= 80
     assert "only 4 pairs a match" in err
-
-
-def costs_file(folder: Path, *strategies: str, **others: float) -> str:
-    """Costs of 100 us for each simulation, and nothing else but ``others``."""
-    nothing = dict.fromkeys((field.name for field in fields(Costs)), 0.0)
-    costs = nothing | {
-        "simulation_s": 1e-4,
-        "crowded_simulation_s": 1e-4,
-        "cores": 1,
-        "link_bytes_per_s": 1e9,
-    }
-    (folder / "costs.json").write_text(json.dumps(dict.fromkeys(strategies, costs | others)))
-    return str(folder / "costs.json")
-
-
-@pytest.mark.slow
-def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
-    measured: tuple[Path, dict[str, Any]], tmp_path: Path, here: Here
-) -> None:
-    """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
-    arguments = (*SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]), "--costs")
-    found = []
-    for others in ({}, {"absorb_s": 8e-4}):
-        answer = here.json(*arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
-        rows = {(row["strategy"], row["lanes"]): row for row in answer["rows"]}
-        found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
-    assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
-    assert found[0]["root", 1] == found[1]["root", 1] == 1
-    assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
-    err = here.refusal(*arguments, costs_file(tmp_path, "tree"))
-    assert "a file with the costs of root, tree, leaf" in err
 
 
 @pytest.mark.slow

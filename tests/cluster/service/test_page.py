@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from cluster.lab.predict.costs import write_costs
 from tests.cluster.command import Here
-from tests.cluster.lab.test_strength import INLINE, SMALL, costs_file
+from tests.cluster.lab.test_prediction import FREE
+from tests.cluster.lab.test_strength import INLINE, SMALL
 from tests.cluster.service.browser import MACHINE, REPORT, Visitor
 from tests.cluster.service.process import Server
 
@@ -397,7 +399,8 @@ def test_integers_are_shown_as_they_are(visitor: Visitor, server: Server, seed: 
 
 def test_reports_that_commands_wrote_are_drawn(visitor: Visitor, tmp_path: Path, here: Here) -> None:
     """The very files of `banyan predict` and `banyan strength`."""
-    costs = ("--costs", costs_file(tmp_path, "root", "tree"), "--strategies", "root,tree")
+    write_costs({"root": FREE, "tree": FREE}, tmp_path / "costs.json")
+    costs = ("--costs", str(tmp_path / "costs.json"), "--strategies", "root,tree")
     predict = ("predict", "tictactoe", "--workers", "1,4,16", "--simulations", "100000", *costs)
     page = visitor.page
     page.click("#to-reports")
