@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 RANDOM, GREEDY, DECISIVE, MINIMAX, FIRST_MINIMAX, LEARNT = 0, 1, 2, 3, 5, 7
 """RANDOM: a uniformly random legal move. GREEDY: a move with the highest priority. DECISIVE: an immediately
 winning move if there is one, else a random move (Teytaud and Teytaud 2010, "On the Huge Benefit of
-Decisive Moves"). MINIMAX and the next code: a best move by minimax of depth ``code - MINIMAX + 1``. FIRST_MINIMAX
-and the next code: the first of these moves, in the order of the rules. LEARNT: the move worth most by what
-earlier simulations met (search/kernel/learning.py). Ties of others are broken uniformly at random."""
+Decisive Moves"). MINIMAX and the next code: a best move by minimax of depth ``code - MINIMAX + 1``.
+FIRST_MINIMAX and the next code: the first of these moves, in the order of the rules. LEARNT: the move worth
+most by what earlier simulations met (search/kernel/learning.py). Ties of others are broken uniformly at
+random."""
 POLICIES = {
     "random": RANDOM,
     "greedy": GREEDY,
