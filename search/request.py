@@ -196,8 +196,8 @@ class SearchRequest:
     playout_policy: str = _playouts(
         "random",
         help="How both players move in playouts: random, greedy (by the game's priority), decisive (a move "
-        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2, any of equal moves; with _first "
-        "the first of them), learnt (one player: the best by all that earlier simulations of the job met); or "
+        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2; any of equal moves, or with "
+        "_first the first), learnt (one player: the best by all that earlier simulations of the job met); or "
         "one policy for each player: greedy-random.",
         choices=PLAYOUT_POLICIES,
         accepted=f"{', '.join(POLICIES)}, or two of them for the first and the second player: greedy-random",

@@ -136,7 +136,7 @@ def test_what_a_move_is_worth_by_its_playouts(options: str, expected: list[float
     assert [flat.worth(np.array(values)) for values in moves] == pytest.approx(expected)
     # Without its last playout the second move has three modes.
     if "mode" in options:
-        assert flat.worth(np.array(moves[1][:-1])) == (0.5 if "first" in options else 1.0)
+        assert flat.worth(np.array(moves[1][:-1])) == (-1.0 if "first" in options else 1.0)
 
 
 @pytest.mark.parametrize("draws", ["equal", "random"])
