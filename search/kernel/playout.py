@@ -24,7 +24,7 @@ from games.compile.rule_stubs import (
 from games.jit import Int, inner_njit
 from games.rng import Stream, below
 from games.rules import CHANCE, State
-from search.features import DECISIVE, FIRST_MINIMAX, GREEDY, MINIMAX, RANDOM
+from search.features import DECISIVE, DEEPEST, FIRST_MINIMAX, GREEDY, MINIMAX, RANDOM
 from search.kernel.learning import learning_rollout
 from search.kernel.params import CUTS, LEARNT, SCORED, STEERED, STEPWISE, THINKS, SearchParams
 from search.kernel.workspace import LENGTH, PLAYOUTS, PLIES, Workspace
@@ -101,9 +101,8 @@ def steered_move(params: SearchParams, work: Workspace, stream: Stream) -> int:
     state = work.state
     policy = params.first_policy if current_player(state) == 0 else params.second_policy
     if THINKS and policy >= MINIMAX:
-        first = policy >= FIRST_MINIMAX
-        depth = policy - (FIRST_MINIMAX if first else MINIMAX) + 1
-        return minimax_move(depth, first, work, stream)
+        depth = 1 + (policy - MINIMAX) % DEEPEST
+        return minimax_move(depth, policy >= FIRST_MINIMAX, work, stream)
     if policy == GREEDY:
         return greedy_move(state, work.moves, stream)
     if policy == DECISIVE:

@@ -35,11 +35,10 @@ from search.summary import choose
 from search.worker import Worker
 
 PREFIX = "player option"
-DEFAULT_SECONDS = 1.0
+DEFAULT_SECONDS, MOST_WORK = 1.0, 10**12
 PLIES_PER_S, LEAST_S = 500_000, 0.05
 """How many plies count as a second, and the least budget in seconds: jobs, which last at least 1 ms and are
 first sized by the game's nominal speed, stay small beside it."""
-MOST_WORK = 10**12
 COST_OF_PLY, LEAST_PLIES, MOST_SAMPLES = 20, 200, 12
 """What a ply costs beside its legal moves, and from how many plies, of at most how many random playouts, the
 cost of a position's plies is estimated."""
@@ -180,18 +179,16 @@ class Uct(Player):
     def choose(self, seen: Observation, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
         game = seen.game
-        mover = game.viewpoint(seen.mover)
-        clock = None
+        worker = None
         if self.work is not None:
-            clock = clock_of(self.work, seen, request.playout_plies, seed, self.clock)
-            request = replace(request, seconds=clock.seconds)
-        opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
-        if clock is None:
-            coordinator, _ = run_inline(opened, self.clock)
-        else:
-            worker = PliesWorker(clock)
+            worker = PliesWorker(clock_of(self.work, seen, request.playout_plies, seed, self.clock))
+            request = replace(request, seconds=worker.clock.seconds)
+        opened = open_view(
+            request, game, seen.state, game.viewpoint(seen.mover), len(seen.legal), game.source_text
+        )
+        if worker is not None:
             worker.prepare(opened.context)
-            coordinator, _ = run_inline(opened, worker.clock, worker)
+        coordinator, _ = run_inline(opened, worker.clock if worker else self.clock, worker)
         simulations = coordinator.counters.simulations
         children = [child for child in opened.strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
@@ -199,8 +196,8 @@ class Uct(Player):
             f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
             for child in children[:3]
         ]
-        proven = "; proven" if coordinator.stopped_by == "proven" else ""
-        thought = f"{counted(simulations, 'simulation')}: {', '.join(told)}{proven}"
+        thought = f"{counted(simulations, 'simulation')}: {', '.join(told)}"
+        thought += "; proven" if coordinator.stopped_by == "proven" else ""
         return Choice(best.move, best.value, simulations, coordinator.tree_nodes, thought)
 
 
@@ -219,7 +216,9 @@ class PliesWorker(Worker):
 
 
 STATISTICS = ("mean", "median", "mode", "sum")
-MODES, DRAWS, UNSAMPLED = ("highest", "first"), ("equal", "random"), ("skipped", "zero")
+MODES, DRAWS = ("highest", "first"), ("equal", "random")
+UNSAMPLED = {"skipped": -np.inf, "zero": 0.0}
+"""What a move without a playout is worth."""
 OPTIONS = ("simulations", "seconds", "playout_plies", "playout_policy")
 """The fields of SearchRequest that a spec may give."""
 CHUNK_S = 0.01
@@ -240,8 +239,7 @@ class Flat(Player):
         self.value = options.choice("value", "mean", STATISTICS)
         self.modes = options.choice("modes", "highest", MODES)
         self.draws = options.choice("draws", "equal", DRAWS)
-        skipped = options.choice("unsampled", "skipped", UNSAMPLED) == "skipped"
-        self.unsampled = -np.inf if skipped else 0.0
+        self.unsampled = UNSAMPLED[options.choice("unsampled", "skipped", tuple(UNSAMPLED))]
         self.request = request_of_player(game, asked)
 
     def choose(self, seen: Observation, seed: int) -> Choice:
@@ -252,10 +250,10 @@ class Flat(Player):
         random.Random(seed).shuffle(order := list(seen.legal))
         moves = np.array(order, dtype=np.uint16)
         rng, stream, work = np.random.default_rng(seed), new_stream(seed), engine.new_workspace()
-        clock, seconds = self.clock, self.request.seconds
+        clock, cut = self.clock, self.request.playout_plies
         if self.work is not None:
-            clock = clock_of(self.work, seen, self.request.playout_plies, seed, self.clock)
-            seconds = clock.seconds
+            clock = clock_of(self.work, seen, cut, seed, self.clock)
+        seconds = clock.seconds if isinstance(clock, PliesClock) else self.request.seconds
         played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
         count = 0
 
@@ -291,9 +289,8 @@ class Flat(Player):
             values = -values
         worth = np.array([self.worth(values[which == m]) for m in range(len(moves))])
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
-        of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
-        thought = f"{of}; {self.value} {worth[best]:+.3f}"
-        return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
+        of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}; {self.value}"
+        return Choice(int(moves[best]), float(worth[best]), count, 0, f"{of} {worth[best]:+.3f}")
 
     def worth(self, values: npt.NDArray[np.float64]) -> float:
         """The statistic of the values of a move's playouts, in their order; without any ``self.unsampled``.

@@ -94,15 +94,14 @@ def _look_of_mixed(game: Game, state: State, move: int) -> tuple[float, float]:
 MAX_SIMULATIONS, MAX_EXPLORATION = 100_000, 1000.0
 NEVER, PLACING, ALWAYS = range(3)
 """When actions are pruned."""
-Pruning = tuple[int, int, int]
-"""When actions are pruned of the position that is searched, of others in the tree, and in playouts."""
-PRUNING: dict[str, Pruning] = {
+PRUNING = {
     "placing": (PLACING, PLACING, PLACING),
     "all": (ALWAYS, ALWAYS, ALWAYS),
     "tree": (ALWAYS, ALWAYS, NEVER),
     "root": (ALWAYS, NEVER, NEVER),
     "none": (NEVER, NEVER, NEVER),
 }
+"""When actions are pruned: those of the position that is searched, of others in the tree, and in playouts."""
 MAX_ACTIONS = 24
 """The largest number of children: placements on an empty board; a stone is one action, whatever its moves."""
 ANY = -1
@@ -140,14 +139,13 @@ class MorrisAgent(Player):
 def _actions(state: State, stone: Int, pruned: Int, moves: Moves, found: Numbers) -> int:
     """Write the actions that the pruning leaves to ``found``; returns how many. ``moves`` is overwritten."""
     highest, count = 0.0, 0
-    prune = pruned == ALWAYS or (pruned == PLACING and state[HANDS + state[MOVER]] > 0)
-    prune = prune and state[REMOVING] == 0
+    in_phase = pruned == ALWAYS or (pruned == PLACING and state[HANDS + state[MOVER]] > 0)
     for number in range(legal_moves(state, moves)):
         move = int(moves[number])
         start = (move - MOVE) // 24 if move >= MOVE else ANY
         if stone != ANY and start != stone:
             continue
-        rating = priority(state, move) if prune else 0.0
+        rating = priority(state, move) if in_phase and state[REMOVING] == 0 else 0.0
         if rating < highest:
             continue
         if rating > highest:
@@ -212,7 +210,7 @@ def printed_search(
     root: State,
     simulations: int,
     c: float,
-    prune: Pruning,
+    prune: tuple[int, int, int],
     integer: bool,
     unvisited: float,
     table: Table,
@@ -234,8 +232,8 @@ def printed_search(
         node, stone = 0, ANY
         while state[OVER] == 0 and tree[node, VISITS] > 0:
             if tree[node, CHILDREN] == 0:
-                own = node == 0 or (tree[node, PARENT] == 0 and stone != ANY)
-                pruned = prune[0] if own else prune[1]
+                # A stone of the root's belongs to it, and so do its moves.
+                pruned = prune[0] if node == 0 or (tree[node, PARENT] == 0 and stone != ANY) else prune[1]
                 size = _expand(tree, size, node, found, _actions(state, stone, pruned, moves, found))
             sign = 1 if state[MOVER] == agent else -1
             node = _strongest(tree, node, sign, c, integer, unvisited, found, table, stream)
