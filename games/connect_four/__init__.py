@@ -36,6 +36,7 @@ class ConnectFour(GridGame):
 
     name = "connect_four"
     player_names = ("x", "o")
+    frame = (0, 3)
     rules = RULES
     # By exact values of 600 positions on 6x7, with 300 and 3,000 simulations: constants from 0.5 to 2 differ
     # by less than the error, smaller ones are worse.
