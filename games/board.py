@@ -19,10 +19,10 @@ _RESET = "\x1b[0m"
 _DIM = "\x1b[2m"
 _BRIGHT = "\x1b[97m"
 _LAST = "\x1b[1;4m"
-_OWNERS = tuple(f"\x1b[1;{code}m" for code in (36, 33, 31, 32, 35, 37))
-"""By player: cyan, yellow, red, green, magenta, white."""
-_COLOURS = ("1;31", "1;32", "1;34", "1;33", "1;35", "1;36", "1;38;5;208", "1;37")
-"""The codes of `Cell.colour`; further colours have the last."""
+_OWNED = (2, 3, 0, 1, 4, 7)
+"""By player, the colour of a piece."""
+_COLOURS = ("1;31", "1;32", "1;94", "1;33", "1;35", "1;36", "1;38;5;208", "1;37")
+"""By colour, the code for terminals; further colours have the last."""
 _HEAT = (17, 18, 54, 90, 126, 161, 196)
 """Background colours (numbers of the 256-colour palette) from the smallest share to the largest."""
 
@@ -46,9 +46,7 @@ _FILLS = (
     *((fill, "#000000") for fill in ("#edcf72", "#edcc61", "#edc850", "#edc53f", "#edc22e")),
     ("#3c3a32", "#ffffff"),
 )
-"""By `Cell.colour`, the colour of a piece and of the sign on it. The page has the same (boards/shapes.js)."""
-_OWNED = (2, 3, 0, 1, 4, 7)
-"""By player, the colour of a piece."""
+"""By colour, that of a piece and of the sign on it. The page has the same (boards/shapes.js)."""
 _FRAME, _HOLE = "#2f6fbf", "#0d1f3c"
 """The colours of `Board.frame`."""
 _TINT = "#c2417c"
@@ -67,13 +65,17 @@ class Cell:
     last: bool = False
     """Whether the last move was made here."""
     colour: int | None = None
-    """The colour of the piece: red, green, blue, yellow, violet, cyan, orange, white (0 to 7), and from 8 those
-    of the tiles 2, 4, ..., 2048 and above (19); by default the owner's."""
+    """The colour of the piece: red, green, blue, yellow, violet, cyan, orange, white (0 to 7), and from 8 on
+    those of the tiles 2, 4, ..., 2048 and above (19); by default the owner's."""
+
+    @property
+    def paint(self) -> int | None:
+        """The colour; None if there is no piece."""
+        return self.colour if self.owner is None or self.colour is not None else _OWNED[self.owner]
 
     def shown(self, share: float) -> str:
         """The text, or without a piece a share in [0, 1] as whole percent, at most 99, if that is not 0."""
-        is_piece = self.owner is not None or self.colour is not None
-        return self.text if is_piece or share < 0.005 else str(min(99, round(100 * share)))
+        return self.text if self.paint is not None or share < 0.005 else str(min(99, round(100 * share)))
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,7 @@ def named_grid(
     """A board whose cells have names: letters for columns, and numbers for rows from the bottom, or with
     ``top_first`` from the top. With more than 26 columns no column has a name."""
     names = [row_name(row) for row in range(len(rows))]
-    columns = range(len(rows[0]))
-    letters = [column_name(column) if len(columns) <= 26 else "" for column in columns]
+    letters = [column_name(c) if len(rows[0]) <= 26 else "" for c in range(len(rows[0]))]
     return Board(rows, names if top_first else names[::-1], letters, lines, slanted, frame)
 
 
@@ -163,10 +164,8 @@ def _draw_cell(cell: Cell, share: float | None, top: float, width: int, colour: 
     if not colour:
         return text
     style = _DIM if share is None else _BRIGHT
-    if cell.colour is not None:
-        style = f"\x1b[{_COLOURS[min(cell.colour, len(_COLOURS) - 1)]}m"
-    elif cell.owner is not None:
-        style = _OWNERS[cell.owner]
+    if cell.paint is not None:
+        style = f"\x1b[{_COLOURS[min(cell.paint, len(_COLOURS) - 1)]}m"
     if cell.last:
         style += _LAST
     if share is not None:
@@ -295,8 +294,8 @@ def _cell(
     if warmth > 0:
         opacity = 0.1 + (_STRONGEST - 0.1) * warmth
         parts.append(f'<{place} fill="{_TINT}" fill-opacity="{opacity:.2f}"/>')
-    if cell.owner is not None or cell.colour is not None:
-        fill, sign = _FILLS[_OWNED[cell.owner or 0] if cell.colour is None else cell.colour]
+    if cell.paint is not None:
+        fill, sign = _FILLS[cell.paint]
         shape = f'{_square(x, y, 2.5)} rx="4"' if cell.owner is None else _round(x, y, 0.4)
         parts.append(f'<{shape} fill="{fill}" stroke="currentColor"/>')
         parts.append(_text(text, x, y, f' fill="{sign}"'))
@@ -321,7 +320,5 @@ def _label(text: str, x: float, y: float) -> str:
 
 def _line(ends: tuple[tuple[int, int], tuple[int, int]], margin: int) -> str:
     """A line between the middles of two cells."""
-    (r1, c1), (r2, c2) = ends
-    x1, x2 = (margin + CELL * (c + 0.5) for c in (c1, c2))
-    y1, y2 = (CELL * (r + 0.5) for r in (r1, r2))
+    (y1, x1), (y2, x2) = ((CELL * (r + 0.5), margin + CELL * (c + 0.5)) for r, c in ends)
     return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="currentColor" stroke-opacity="0.35"/>'
