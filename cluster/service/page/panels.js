@@ -31,7 +31,7 @@ function panel({ board, chances }, kind, start, end) {
         row: r,
         column: start + c,
         key: keyOf(r, start + c),
-        name: (columns[c] || "") + board.row_labels[r],
+        name: [columns[c], board.row_labels[r]].join(columns[c].length > 1 ? " " : ""),
         x: MARGIN + (c + 0.5) * UNIT + r * slant,
         y: MARGIN / 2 + r * pitch + 0.5 * UNIT,
         chance: chances?.[r]?.[start + c] ?? null,

@@ -39,7 +39,7 @@ export function painted(cell) {
   drawn.setAttribute("fill", fillOf(cell));
   const sign = text(x, y, cell.text, "letter");
   sign.setAttribute("fill", DARK.includes(colourOf(cell)) ? "#ffffff" : "#000000");
-  sign.setAttribute("font-size", SIZES[cell.text.length - 1]);
+  sign.setAttribute("font-size", SIZES[cell.text.length - 1] ?? SIZES[0]);
   return [drawn, sign, ...(last ? [shape(2, "latest")] : [])];
 }
 

@@ -8,5 +8,5 @@ export default {
   ground: (panel) => panel.cells.flatMap((cell) => [square(cell.x, cell.y, UNIT, "frame"), disc(cell.x, cell.y, 0.45 * UNIT, "hole")]),
   piece: (cell) => (cell.owner === null ? [] : painted(cell)),
   /** Red moves first, then yellow. */
-  side: (owner, name) => ({ owner, colour: 3 * owner, text: name.toUpperCase() }),
+  side: (owner) => ({ owner, colour: 3 * owner, text: "" }),
 };
