@@ -89,7 +89,7 @@ FLOORS: tuple[dict[str, int], ...] = (
 )
 TESTS = {
     "tests": 407,
-    "tests.games": 4_738,
+    "tests.games": 4_741,
     "tests.search": 4_796,
     "tests.cluster": 11_829,
     "tests.deploy": 609,

@@ -138,8 +138,9 @@ def test_streams_differ_by_any_part_of_their_identity() -> None:
 
 
 def _board() -> Board:
-    rows = [[Cell("."), Cell("O", SECOND, last=True)], [Cell("X", FIRST), Cell(".")]]
-    return Board(rows, ["2", "1"], ["a", "b"])
+    return Board(
+        [[Cell("."), Cell("O", SECOND, last=True)], [Cell("X", FIRST), Cell(".")]], ["2", "1"], ["a", "b"]
+    )
 
 
 def test_a_drawing_without_colour_is_plain_text_with_percent_on_empty_cells() -> None:
