@@ -37,7 +37,7 @@ ABOVE = 5
 LABEL = 9
 """Width of a letter of the labels, in pixels."""
 EMPTY = "."
-_SMALL = {3: 12, 4: 10.5, 5: 9}
+_SMALL = {3: 12, 4: 10, 5: 8}
 """By the number of letters, the font size of a text that is too wide for a cell otherwise."""
 _FILLS = (
     *(("#c62f2f", "#ffffff"), ("#009e73", "#000000"), ("#0072b2", "#ffffff"), ("#f2c811", "#000000")),
@@ -296,7 +296,7 @@ def _cell(
         parts.append(f'<{place} fill="{_TINT}" fill-opacity="{opacity:.2f}"/>')
     if cell.paint is not None:
         fill, sign = _FILLS[cell.paint]
-        shape = f'{_square(x, y, 2.5)} rx="4"' if cell.owner is None else _round(x, y, 0.4)
+        shape = f'{_square(x, y, 1.5)} rx="4"' if cell.owner is None else _round(x, y, 0.4)
         parts.append(f'<{shape} fill="{fill}" stroke="currentColor"/>')
         parts.append(_text(text, x, y, f' fill="{sign}"'))
     elif shown == EMPTY and board.lines:

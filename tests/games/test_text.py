@@ -158,7 +158,7 @@ def test_coloured_pieces_keep_their_letter_beside_shares() -> None:
     assert "\x1b[1;31m" in draw(board, colour=True) and "\x1b[1;38;5;208m" in draw(board, colour=True)
     svg = board_svg(board, heat)
     # Tiles, as they are nobody's.
-    assert svg.count('rx="4"') == 2 and all(sign in svg for sign in (">R<", ">60<", 'font-size="9">16384<'))
+    assert svg.count('rx="4"') == 2 and all(sign in svg for sign in (">R<", ">60<", 'font-size="8">16384<'))
 
 
 def test_the_page_has_the_colours_of_pictures() -> None:

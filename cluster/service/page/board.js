@@ -104,7 +104,7 @@ export class Board {
   }
 
   #cell(cell) {
-    const heat = this.kind.sparse || this.kind.words || cell.colour !== null ? square(cell.x, cell.y, UNIT - 3, "heat", 5) : disc(cell.x, cell.y, UNIT * 0.46, "heat");
+    const heat = this.kind.sparse || this.kind.words || cell.colour !== null ? square(cell.x, cell.y, UNIT - 1, "heat", 5) : disc(cell.x, cell.y, UNIT * 0.46, "heat");
     const share = text(cell.x, cell.y, "", "share");
     const node = svg(
       "g",

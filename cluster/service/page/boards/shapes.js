@@ -26,7 +26,8 @@ const FILLS = [
 const DARK = [0, 2, 19];
 /** By player. */
 const OWNED = [2, 3, 0, 1, 4, 7];
-const SIZES = [17, 17, 17, 15, 12];
+/** Of signs, by the number of letters. */
+const SIZES = [17, 17, 15, 11, 9];
 
 const colourOf = ({ owner, colour }) => colour ?? OWNED[owner % OWNED.length];
 export const fillOf = (cell) => FILLS[colourOf(cell)];
