@@ -71,7 +71,7 @@ class Cell:
     @property
     def paint(self) -> int | None:
         """The colour; None if there is no piece."""
-        return self.colour if self.owner is None or self.colour is not None else _OWNED[self.owner]
+        return self.colour if self.owner is None or self.colour is not None else _OWNED[self.owner % 6]
 
     def shown(self, share: float) -> str:
         """The text, or without a piece a share in [0, 1] as whole percent, at most 99, if that is not 0."""

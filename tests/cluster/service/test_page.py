@@ -213,7 +213,7 @@ def test_grundys_piles(visitor: Visitor) -> None:
     assert "wins" in visitor.status
 
 
-def test_a_game_without_a_board_is_a_list_of_moves(visitor: Visitor) -> None:
+def test_a_game_whose_moves_no_cell_makes_is_a_list_of_moves(visitor: Visitor) -> None:
     visitor.begin("explicit", "person", "search")
     while visitor.my_turn():
         visitor.page.locator("#legal-moves button").first.click()
