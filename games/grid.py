@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,8 @@ class GridGame(Game):
     """Whether rows are counted from the top, instead of from the bottom."""
     slanted: bool = False
     """See `Board.slanted`."""
+    frame: Mapping[int | None, int] = {}
+    """In a game with a frame (see `Board.frame`), by player `Cell.colour`."""
     places: npt.NDArray[np.int64]
     """int64[rows, columns]: the number of each cell's bit; row 0 is the bottom row."""
 
@@ -102,10 +104,10 @@ class GridGame(Game):
         texts: dict[int | None, str] = {None: ".", **dict(enumerate(self.signs.upper()))}
         last = None if last_move is None else self.marked(state, last_move)
         rows = [
-            [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
+            [Cell(texts[owner], owner, (r, c) == last, self.frame.get(owner)) for c, owner in enumerate(row)]
             for r, row in enumerate(self.owners_of(state))
         ]
-        return named_grid(rows, top_first=self.top_first, slanted=self.slanted)
+        return named_grid(rows, top_first=self.top_first, slanted=self.slanted, frame=bool(self.frame))
 
     def marked(self, state: State, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top, that `board` marks after a move."""

@@ -161,7 +161,7 @@ def heat_map(board: Board, shares: dict[tuple[int, int], float], *, colour: bool
 
 def _append_cell(text: Text, cell: Cell, heat: float, colour: bool) -> None:
     if cell.owner is not None:
-        text.append(cell.text[:2].ljust(2), "bold cyan" if cell.owner == FIRST else "bold yellow")
+        text.append(cell.text[:2].ljust(2), "bold bright_blue" if cell.owner == FIRST else "bold yellow")
     elif heat <= 0:
         text.append(cell.text[:2].ljust(2), "dim")
     elif colour:

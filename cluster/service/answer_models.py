@@ -305,6 +305,9 @@ class DrawnCell(BaseModel):
     text: str
     owner: int | None = Field(description="Owner of the piece: 0 the first player, 1 the second player.")
     last: bool = Field(description="Whether the last move was made here.")
+    colour: int | None = Field(
+        description="Of a piece: red, green, blue, yellow, violet, cyan, orange, white; from 8 tiles of 2048."
+    )
 
 
 class DrawnBoard(BaseModel):

@@ -143,6 +143,5 @@ def _chances(shown: Position, board: Board, draws: int) -> list[list[float | Non
 
 
 def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
-    moves = game.legal_moves(shown.state)
-    cells = {game.format_move(shown.state, move): game.cells_of(move) for move in moves}
-    return {text: cell for text, cell in cells.items() if cell is not None}
+    found = ((move, game.cells_of(move)) for move in game.legal_moves(shown.state))
+    return {game.format_move(shown.state, move): cell for move, cell in found if cell is not None}

@@ -147,9 +147,8 @@ class ChineseCheckers(Game):
             found = [end for end in ends if owners[end] == last % self.num_players]
             marked = [last_move // DIRECTIONS, *(found if len(found) == 1 else ())]
         rows = [[Cell("") for _ in range(SIDE)] for _ in range(SIDE)]
-        for cell, owner in enumerate(owners):
-            row, column = PLACES[cell]
-            rows[row][column] = Cell(_TEXTS[owner], owner, cell in marked)
+        for cell, (row, column) in enumerate(PLACES):
+            rows[row][column] = Cell(_TEXTS[owners[cell]], owners[cell], cell in marked)
         return named_grid(rows, top_first=True, slanted=True)
 
     def cells_of(self, move: int) -> tuple[int, int] | None:

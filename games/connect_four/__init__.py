@@ -9,7 +9,7 @@ d d e: ``7/7/7/7/3o3/3xx2 o``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -18,7 +18,7 @@ from games.board import column_name
 from games.connect_four import rules
 from games.connect_four.solver import Solver
 from games.errors import InvalidInput
-from games.game import Rules, State
+from games.game import FIRST, SECOND, Rules, State
 from games.grid import GridGame, Owners
 from games.jit import source_of
 
@@ -36,6 +36,7 @@ class ConnectFour(GridGame):
 
     name = "connect_four"
     player_names = ("x", "o")
+    frame: Mapping[int | None, int] = {FIRST: 0, SECOND: 3}
     rules = RULES
     # By exact values of 600 positions on 6x7, with 300 and 3,000 simulations: constants from 0.5 to 2 differ
     # by less than the error, smaller ones are worse.

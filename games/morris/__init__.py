@@ -18,7 +18,7 @@ import numpy as np
 
 from games.board import format_cell, named_grid
 from games.errors import InvalidInput, refuse_if_any
-from games.game import SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
 from games.morris import play, rules
 from games.spec import Options, Spec
 
@@ -215,13 +215,15 @@ class Morris(Game):
         """The position as a grid; cells that are not points are blank."""
         size, owners = self.layout.size, self._owners(state)
         last = None if last_move is None else self.cells_of(last_move)
-        rows: list[list[Cell]] = []
-        for r, bits in enumerate(self._grid_bits):
-            rows.append([])
-            for column, bit in enumerate(bits):
-                owner = 0 if bit is None else owners[bit]
-                text = " " if bit is None else ".WB"[owner]
-                rows[-1].append(Cell(text, owner - 1 if owner else None, (r, column) == last))
+        rows = [
+            [
+                Cell(" ")
+                if bit is None
+                else Cell(".WB"[owners[bit]], (None, FIRST, SECOND)[owners[bit]], (r, column) == last)
+                for column, bit in enumerate(bits)
+            ]
+            for r, bits in enumerate(self._grid_bits)
+        ]
         cells = [(size - 1 - row, column) for column, row in self.layout.cells]
         return named_grid(rows, lines=[(cells[one], cells[other]) for one, other in self.layout.edges])
 

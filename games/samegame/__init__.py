@@ -135,7 +135,7 @@ class SameGame(Game):
         state[rules.POINTS] = earned
         return state
 
-    def cell(self, state: State, row: int, column: int) -> str | Cell | None:
+    def cell(self, state: State, row: int, column: int) -> Cell | None:
         """The letter of the colour, coloured, or None."""
         colour = _colour(state, row, column)
         return Cell(LETTERS[colour - 1].upper(), colour=colour - 1) if colour else None

@@ -128,10 +128,10 @@ class Twenty48(Game):
         refuse_if_any("position", text, faults)
         return self._state_of(tiles, int(score), bool(due))
 
-    def cell(self, state: State, row: int, column: int) -> str | Cell | None:
+    def cell(self, state: State, row: int, column: int) -> Cell | None:
         """The number of the tile, or None."""
         tile = self._tiles(state)[row * SIDE + column]
-        return str(tile) if tile else None
+        return Cell(str(tile), colour=min(6 + tile.bit_length(), 19)) if tile else None
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top, of a new tile; None for a direction."""

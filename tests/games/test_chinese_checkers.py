@@ -135,11 +135,14 @@ def test_six_players_have_six_colours_and_the_star_no_edges() -> None:
     game = _load("chinese_checkers:players=6")
     board = game.board(game.initial_state())
     assert {cell.owner for row in board.rows for cell in row} == {None, 0, 1, 2, 3, 4, 5}
-    coloured = draw(board, colour=True)
-    assert all(f"\x1b[1;{code}m" in coloured for code in (31, 32, 33, 35, 36, 37))
+    assert all(f"\x1b[1;{code}m" in draw(board, colour=True) for code in (31, 32, 33, 35, 37, 94))
     drawn = board_svg(board)
-    assert drawn.count("<polygon") == rules.CELLS and "<polyline" not in drawn
-    assert len({part.split('"')[0] for part in drawn.split('r="12.0" fill="')[1:]}) == 6
+    assert drawn.count("<circle") == rules.CELLS + 6 * rules.EACH and "<poly" not in drawn
+    # As wide as the longest row, with names at both sides.
+    assert (
+        'viewBox="0 0 433 ' in drawn
+        and len({part.split('"')[0] for part in drawn.split('r="12.0" fill="')[1:]}) == 6
+    )
 
 
 def test_the_last_move_is_marked_where_it_began_and_ended() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,8 +138,9 @@ def test_streams_differ_by_any_part_of_their_identity() -> None:
 
 
 def _board() -> Board:
-    rows = [[Cell("."), Cell("O", SECOND, last=True)], [Cell("X", FIRST), Cell(".")]]
-    return Board(rows, ["2", "1"], ["a", "b"])
+    return Board(
+        [[Cell("."), Cell("O", SECOND, last=True)], [Cell("X", FIRST), Cell(".")]], ["2", "1"], ["a", "b"]
+    )
 
 
 def test_a_drawing_without_colour_is_plain_text_with_percent_on_empty_cells() -> None:
@@ -155,16 +157,30 @@ def test_coloured_pieces_keep_their_letter_beside_shares() -> None:
     assert draw(board, colour=False, heat=heat) == "2      R     60\n1  16384      O\n       a      b"
     assert "\x1b[1;31m" in draw(board, colour=True) and "\x1b[1;38;5;208m" in draw(board, colour=True)
     svg = board_svg(board, heat)
-    assert svg.count("<circle") == 2
-    assert ">R</text>" in svg and ">60</text>" in svg and 'font-size="9">16384</text>' in svg
+    # Tiles, as they are nobody's.
+    assert svg.count('rx="4"') == 2 and all(sign in svg for sign in (">R<", ">60<", 'font-size="8">16384<'))
+
+
+def test_the_page_has_the_colours_of_pictures() -> None:
+    page = (Path(games.__file__).parents[1] / "cluster/service/page/boards/shapes.js").read_text()
+    drawn = board_svg(Board([[Cell("1", colour=colour) for colour in range(20)]], [""], [""] * 20))
+    assert re.findall(r'fill="(#\w+)" stroke', drawn) == re.findall(r'"(#\w{6})"', page)[:20]
+
+
+def test_connect_four_is_red_and_yellow_in_a_frame() -> None:
+    game = games.load("connect_four")
+    drawn = board_svg(game.board(game.parse_position("7/7/7/7/7/3xo2 x")))
+    assert drawn.count("<circle") == 44 and re.findall(r'fill="(#\w+)" stroke', drawn) == [
+        "#c62f2f",
+        "#f2c811",
+    ]
 
 
 def test_colour_adds_nothing_but_escape_sequences() -> None:
     for heat in (None, {(0, 0): 0.42, (1, 1): 0.001}):
         coloured = draw(_board(), colour=True, heat=heat)
         bare = "\n".join(line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", coloured).split("\n"))
-        assert bare == draw(_board(), colour=False, heat=heat)
-        assert "\x1b[" in coloured
+        assert bare == draw(_board(), colour=False, heat=heat) and "\x1b[" in coloured
 
 
 @EXAMPLES

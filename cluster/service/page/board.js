@@ -104,7 +104,7 @@ export class Board {
   }
 
   #cell(cell) {
-    const heat = this.kind.sparse || this.kind.words ? square(cell.x, cell.y, UNIT - 3, "heat", 5) : disc(cell.x, cell.y, UNIT * 0.46, "heat");
+    const heat = this.kind.sparse || this.kind.words || cell.colour !== null ? square(cell.x, cell.y, UNIT - 1, "heat", 5) : disc(cell.x, cell.y, UNIT * 0.46, "heat");
     const share = text(cell.x, cell.y, "", "share");
     const node = svg(
       "g",
@@ -139,7 +139,7 @@ export class Board {
       const written = share >= WRITTEN && share > more;
       cell.heat.style.opacity = share < SHOWN ? 0 : written ? 1 : 0.5;
       cell.heat.style.setProperty("--warmth", `${(8 + 92 * (share / top)).toFixed(1)}%`);
-      const free = cell.owner === null && written;
+      const free = cell.owner === null && cell.colour === null && written;
       cell.share.textContent = free ? percent(share).replace(" ", "\u202f") : "";
       cell.share.classList.toggle("strong", share / top > 0.55);
       cell.node.setAttribute("aria-label", this.#words(cell, searched ? share : 0));

@@ -6,7 +6,7 @@ import { keyOf } from "./moves.js";
 /**
  * The panels of a position: the first is the one that moves are made on.
  * Each has `rows` and `columns` (labels), `cells`, `lines`, `slant` (how far each row is to the right of the one above),
- * `pitch` (from row to row), `width`, `height`, perhaps a `caption`, and `aside` if no move is made there.
+ * `lean` (the same of the rows' labels), `pitch` (from row to row), `width`, `height`, perhaps a `caption`, and `aside` if no move is made there.
  */
 export function panelsOf(position, kind, players, mine) {
   const { board } = position;
@@ -31,16 +31,20 @@ function panel({ board, chances }, kind, start, end) {
         row: r,
         column: start + c,
         key: keyOf(r, start + c),
-        name: (columns[c] || "") + board.row_labels[r],
+        name: [columns[c], board.row_labels[r]].join(columns[c].length > 1 ? " " : ""),
         x: MARGIN + (c + 0.5) * UNIT + r * slant,
         y: MARGIN / 2 + r * pitch + 0.5 * UNIT,
         chance: chances?.[r]?.[start + c] ?? null,
       });
     });
   });
-  const width = MARGIN + columns.length * UNIT + MARGIN / 2 + board.rows.length * slant;
+  // A star does not begin where its grid does.
+  const xs = cells.map((cell) => cell.x);
+  const left = Math.min(...xs) - UNIT / 2 - MARGIN;
+  for (const cell of cells) cell.x -= left;
+  const width = Math.max(...xs) - left + (UNIT + MARGIN) / 2 + slant;
   const height = (board.rows.length - 1) * pitch + UNIT + 1.5 * MARGIN;
-  return { cells, columns, rows: board.row_labels, lines: board.lines, slant, pitch, width, height, caption: "" };
+  return { cells, columns, rows: board.row_labels, lines: board.lines, slant, lean: kind.sparse ? 0 : slant, pitch, width, height, caption: "" };
 }
 
 /** Say whose shots a grid shows, and draw one's own ships under those of the other. */

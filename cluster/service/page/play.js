@@ -5,7 +5,7 @@ import * as api from "./api.js";
 import { Board } from "./board.js";
 import { kindOf } from "./boards/kinds.js";
 import { byId, el, percent } from "./dom.js";
-import { outcomeOf, sideOf } from "./sides.js";
+import { dotOf, outcomeOf, sideOf } from "./sides.js";
 import { titleOf } from "./titles.js";
 import { Watch } from "./watch.js";
 
@@ -20,8 +20,6 @@ const DRAWS = 300;
 const REST_MS = 350;
 /** The player that is a search, which can be watched; others are asked for a move. */
 const SEARCH = "uct";
-/** Players have so many colours; later ones have the first again. */
-const COLOURS = 6;
 /** Seconds a move of other players, if the form names none. */
 const MOVE_S = 1;
 
@@ -236,7 +234,7 @@ export class Play {
   #side(player) {
     if (player === CHANCE) return el("span", {}, "chance");
     const named = sideOf(kindOf(this.position), player, this.game.players[player]);
-    return this.game.num_players > 2 ? el("span", { class: "owned" }, el("i", { class: `dot p${player % COLOURS}`, "aria-hidden": "true" }), named) : named;
+    return this.game.num_players > 2 ? el("span", { class: "owned" }, dotOf(player), named) : named;
   }
 
   /** The scores so far, as words and elements; nothing where there are no rewards. */
@@ -347,7 +345,7 @@ export class Play {
 
 /** A position of which `mine` still places ships: the board is that of the own fleet, as the other shoots at it. */
 function placed(position, mine) {
-  const rows = position.secret.rows.map((row) => row.map(() => ({ text: "", owner: null, last: false })));
+  const rows = position.secret.rows.map((row) => row.map(() => ({ text: "", owner: null, last: false, colour: null })));
   return { ...position, player: 1 - mine, chances: null, board: { ...position.secret, rows } };
 }
 

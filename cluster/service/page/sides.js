@@ -1,7 +1,7 @@
 // A side of a game in a sentence: its piece as the board draws it, and what the game calls it.
 
 import { el, svg } from "./dom.js";
-import { UNIT } from "./boards/shapes.js";
+import { UNIT, fillOf } from "./boards/shapes.js";
 
 /**
  * The side `owner` (0: the first player), which the game calls `name`, as an element.
@@ -17,6 +17,13 @@ export function sideOf(kind, owner, name) {
     svg("svg", { class: "token", viewBox: `0 0 ${UNIT} ${UNIT}`, "aria-hidden": "true" }, drawn),
     el("span", { class: name.length === 1 ? "unseen" : null }, named(name)),
   );
+}
+
+/** A dot in the colour of a player. */
+export function dotOf(player) {
+  const dot = el("i", { class: `dot p${player}`, "aria-hidden": "true" });
+  dot.style.background = fillOf({ owner: player });
+  return dot;
 }
 
 /** How a game ended, in the service's words, with the side that they begin with shown by its piece. */

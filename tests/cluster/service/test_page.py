@@ -104,9 +104,8 @@ def test_one_player_with_chance(visitor: Visitor) -> None:
         # A tile has come by itself.
         expect(visitor.page.locator("#moves li")).to_have_count(moves)
     assert visitor.my_turn()
-    drawn = visitor.page.locator("text.number").count()
-    assert visitor.page.locator("rect.tile").count() == drawn
-    assert 2 <= drawn <= 4
+    drawn = visitor.page.locator("text.letter").count()
+    assert 2 <= drawn == visitor.page.locator("rect.tile").count() <= 4
     assert "Score: " in visitor.status
     visitor.page.click("#hint")
     expect(visitor.page.locator("#status")).to_contain_text("The search\u2019s best move is")
@@ -124,6 +123,7 @@ def test_the_best_line_of_one_player(visitor: Visitor) -> None:
 
 def test_the_person_says_what_chance_brings(visitor: Visitor) -> None:
     visitor.begin("pig:goal=10", "person", "person")
+    expect(visitor.page.locator('[data-cell="turn first"]')).to_have_text("0")
     visitor.page.uncheck("#dice")
     visitor.my_turn()
     choose(visitor, "roll")
@@ -142,6 +142,14 @@ def test_the_person_says_what_chance_brings(visitor: Visitor) -> None:
 
 def test_three_players(visitor: Visitor) -> None:
     visitor.begin("chinese_checkers", "person", "search", 30)
+    # An upright star: the tips are above each other, and so are the left corners.
+    assert visitor.page.evaluate(
+        """() => {
+          const [top, upper, lower, bottom] = ["m1", "e5", "a13", "e17"].map(
+            (name) => document.querySelector(`[data-cell=${name}]`).getBoundingClientRect().x);
+          return top === bottom && upper === lower;
+        }"""
+    )
     expect(visitor.page.locator("#setup legend").nth(1)).to_have_text("The other players")
     assert visitor.my_turn()
     visitor.make(visitor.legal[0])
@@ -205,7 +213,7 @@ def test_grundys_piles(visitor: Visitor) -> None:
     assert "wins" in visitor.status
 
 
-def test_a_game_without_a_board_is_a_list_of_moves(visitor: Visitor) -> None:
+def test_a_game_whose_moves_no_cell_makes_is_a_list_of_moves(visitor: Visitor) -> None:
     visitor.begin("explicit", "person", "search")
     while visitor.my_turn():
         visitor.page.locator("#legal-moves button").first.click()

@@ -1,11 +1,12 @@
-// Discs that fall down the columns of an upright board: connect four.
+// Discs that fall down the columns of an upright frame: connect four.
 
-import { UNIT, disc, square, stone } from "./shapes.js";
+import { UNIT, disc, painted, square } from "./shapes.js";
 
 export default {
   /** A move is a column, and any of its cells makes it. */
   falls: true,
-  ground: (panel) => panel.cells.flatMap((cell) => [square(cell.x, cell.y, UNIT, "wood"), disc(cell.x, cell.y, 0.42 * UNIT, "square")]),
-  piece: (cell) => (cell.owner === null ? [] : stone(cell, 0)),
-  side: (owner) => ({ owner }),
+  ground: (panel) => panel.cells.flatMap((cell) => [square(cell.x, cell.y, UNIT, "frame"), disc(cell.x, cell.y, 0.45 * UNIT, "hole")]),
+  piece: (cell) => (cell.owner === null ? [] : painted(cell)),
+  /** Red moves first, then yellow. */
+  side: (owner) => ({ owner, colour: 3 * owner, text: "" }),
 };
