@@ -29,11 +29,11 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, here: Here) -> None:
     assert max(map(len, out.splitlines()[:-1])) <= 100
 
 
-def test_the_report_of_the_repository_has_every_table_in_at_most_8500_words() -> None:
+def test_the_report_of_the_repository_has_every_table_in_at_most_10000_words() -> None:
     text = (ROOT / "cluster/lab/sources/RESULTS.md").read_text(encoding="utf-8")
     for name in names():
         assert name.startswith("claims") or f"### {name} " in text, f"run {name} and write the report again"
-    assert len(text.split()) <= 8500
+    assert len(text.split()) <= 10000
     assert HOW in text and len(HOW.split()) <= 60
 
 
