@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 37_860, "all tests": 23_398, "lines of the page": 4_962, "words of READMEs": 10_316}
+OTHERS = {"product": 37_860, "all tests": 23_398, "lines of the page": 4_962, "words of READMEs": 10_311}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
