@@ -17,7 +17,7 @@ INLINE = ("--executor", "inline", "--no-progress")
 @pytest.mark.slow
 def test_the_list_says_what_has_been_run(tmp_path: Path, here: Here) -> None:
     rows = {row["table"]: row for row in here.json("experiment", "--out", str(tmp_path))}
-    assert (rows["002/2"]["quick"]["done"], rows["002/11"]["full"]["units"]) == (0, 1500)
+    assert (rows["002/2"]["quick"]["done"], rows["002/11"]["full"]["units"]) == (0, 3000)
     assert rows["002/11"]["full"]["cpu_s"] > rows["002/11"]["quick"]["cpu_s"] > 60
     here("experiment", "002/2", "--out", str(tmp_path), *INLINE)
     found = here.json("experiment", "--out", str(tmp_path))
