@@ -142,7 +142,7 @@ def _predicted(rows: Sequence[Predicted]) -> Table:
             "rate": rate(row.simulations_per_s),
             "speedup": number(row.speedup, ",.1f"),
             "efficiency": percent(row.efficiency),
-            "of\nceiling": percent(row.of_ceiling),
+            "of ceiling": percent(row.of_ceiling),
             "busy": percent(row.coordinator_busy),
             "job": f"{row.job_s:.3g} s",
         }

@@ -38,7 +38,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
 
-SERVER = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
+SERVER = ("--max-seconds", "60", "--max-lanes", "16")
 
 
 def write(path: Path, value: object, modified: int = 0) -> None:
@@ -275,12 +275,17 @@ def test_a_measurement_can_follow_one_that_is_cancelled_while_it_compiles(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
-    with Server(tmp_path) as server:
-        answer = http.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
+@pytest.mark.parametrize("option", ["--no-allow-speedup", "--token-file={}"])
+def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path, option: str) -> None:
+    """When told not to, and when others than this machine may have access."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("a-token-of-sixteen")
+    headers = {"Authorization": f"Bearer {tokens.read_text()}"}
+    with Server(tmp_path / "data", option.format(tokens)) as server:
+        answer = http.post(f"{server.url}/api/v1/speedups", json={"game": "hex"}, headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
         assert "--allow-speedup" in answer.json()["detail"]
-        found = http.get(f"{server.url}/api/v1/speedups").json()
+        found = http.get(f"{server.url}/api/v1/speedups", headers=headers).json()
         assert "--allow-speedup" in found["reason"]
 
 
@@ -332,7 +337,7 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
 
 @pytest.mark.slow
 def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Path) -> None:
-    options = ("--allow-speedup", "--workers", "2", "--nice", "1")
+    options = ("--workers", "2", "--nice", "1")
     with (
         Server(tmp_path, *options, executor="ray") as server,
         httpx.Client(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as api,
