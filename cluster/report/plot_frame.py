@@ -17,16 +17,20 @@ from cluster.system.files import replacing
 COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#d55e00"}
 """Colours of the strategies, here and on the page: of Okabe and Ito (2008), for colour-blind readers, with a
 contrast of at least 3 to white and to black. Prints in shades of grey need the markers."""
+COLUMN, TALL = 3.4, 4.4
+"""Inches: the width of a column of a paper, and the height of a figure of two panels in it."""
 FOOT_IN = 0.22
 """Height of the line at the foot, in inches; half of it lies between panels and legend."""
 SIZE, SMALL, FINE = 10.0, 8.0, 7.0
-"""Size of the title, of texts and axes, and of legend and foot, in points: figures may be 3.4 inches wide."""
+"""Size of the title, of texts and axes, and of legend and foot, in points."""
 LETTER, LINE = 0.56, 1.3
 """Width of a letter and height of a line, as multiples of the size."""
 WARNING = "#a01010"
 DPI = 200
 APART = 8
 """Least distance between the labels of two ticks, in pixels."""
+GREY = "#666666"
+"""The colour of what is no measurement: ideals and ceilings."""
 MARKERS = "osD^vP*X"
 Figure = tuple[float, float, float]
 """A value with the ends of its interval."""

@@ -15,20 +15,29 @@ from cluster.lab.throughput.losses import PARTS
 from cluster.lab.throughput.speedup import MORE_CORES, SpeedupRow, amounts, settings, warnings
 from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
-from cluster.report.plot_frame import dress, game_name, label_rates, lengths, look, new_figure, points, save
+from cluster.report.plot_frame import (
+    COLUMN,
+    GREY,
+    TALL,
+    dress,
+    game_name,
+    label_rates,
+    lengths,
+    look,
+    new_figure,
+    points,
+    save,
+)
 from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system.terminal import span
 from games.errors import counted, in_words
 
-COLUMN, TALL = 3.4, 4.4
-"""Inches: width of the figure, which is that of a column of a paper, and its height."""
 CURVE = 3
 """Numbers of workers that a curve has at least."""
 BARS = 0.8
 """Width of the bars of one number of workers; neighbours are 1 apart."""
 MANY_TIMES = 16
 """From this ratio of the most to the fewest workers on, axes are in doublings."""
-GREY = "#666666"
 IDEAL: dict[str, Any] = {"linestyle": ":", "color": GREY, "linewidth": 1, "label": "ideal: linear in workers"}
 CEILING: dict[str, Any] = {
     "linestyle": "--", "color": GREY, "linewidth": 1, "marker": "o", "markersize": 4.5,

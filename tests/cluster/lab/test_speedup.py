@@ -43,7 +43,7 @@ from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.coordinator import RoundCosts
 from search.request import SearchRequest
-from tests.cluster.command import start
+from tests.cluster.command import ROOT, start
 from tests.cluster.observe.test_metrics import documented
 from tests.cluster.searches import compiled_only
 from tests.waiting import PATIENCE_S, eventually
@@ -240,8 +240,7 @@ def test_two_numbers_of_workers_are_bars_and_three_a_curve(tmp_path: Path) -> No
     assert "on 2 workers, of the ceiling: root 90 %<" in re.sub(r"\s+", " ", path.read_text())
     assert sorted(bar.get_height() for bar in rates.patches) == [2e4, 4e4, 1e6, 2e6]
     assert [bar.get_height() for bar in efficiencies.patches] == [100] * 4
-    record = Path(__file__).parents[3] / "cluster" / "lab" / "records" / "sixteen_cores.json"
-    rates, efficiencies = draw_file(record, path).axes
+    rates, efficiencies = draw_file(ROOT / "cluster" / "lab" / "records" / "sixteen_cores.json", path).axes
     assert not rates.patches and rates.get_xscale() == rates.get_yscale() == "log"
     assert efficiencies.get_ylim()[0] == 0
     assert "Intel Xeon, 16 cores; 2026-11-26" in path.read_text()
