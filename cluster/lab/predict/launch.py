@@ -19,6 +19,7 @@ from cluster.lab.predict.prediction import (
 )
 from cluster.lab.predict.simulated_executor import CALLS, COORDINATOR, WAITING, WORKING
 from cluster.lab.throughput.losses import Losses
+from cluster.lab.throughput.speedup import amounts
 from cluster.report.machine import provenance, warn_of_others
 from cluster.report.plot_frame import (
     COLUMN,
@@ -142,13 +143,10 @@ def tables(found: Prediction) -> list[Table]:
 
 def _predicted(rows: Sequence[Predicted]) -> Table:
     first = rows[0]
-    same = len({row.simulations for row in rows}) == 1
-    work = f"{counted(first.simulations, 'simulation')}, " if same else ""
     lines = [
         {
             "strategy": row.strategy,
             "workers": count(row.workers),
-            **({} if same else {"simulations": count(row.simulations)}),
             "rate": rate(row.simulations_per_s),
             "speedup": number(row.speedup, ",.1f"),
             "efficiency": percent(row.efficiency),
@@ -158,7 +156,7 @@ def _predicted(rows: Sequence[Predicted]) -> Table:
         }
         for row in rows
     ]
-    title = f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run"
+    title = f"{first.game}: {amounts(rows)}, {counted(first.lanes, 'lane')}; simulated, not run"
     return table_of(lines, title, BASE, words=["strategy"])
 
 
@@ -231,8 +229,7 @@ def _plot(found: Prediction, path: Path) -> None:
         figure,
         path,
         f"Prediction: {game_name(first.game)} on {numbers}",
-        f"{counted(first.simulations, 'simulation')}, {counted(first.lanes, 'lane')}; simulated with "
-        "measured costs",
+        f"{amounts(rows)}, {counted(first.lanes, 'lane')}; simulated with measured costs",
         found.measured_on,
         columns=2,
         warnings=[found.warning] if found.warning else [],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
+from typing import Any
 
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
@@ -362,13 +363,13 @@ def _range(values: Sequence[float], digits: int) -> tuple[float, float] | None:
     return (round(min(values), digits), round(max(values), digits)) if values else None
 
 
-def amounts(rows: Sequence[SpeedupRow]) -> str:
-    """In words: the simulations of each strategy, and `settings`."""
+def amounts(rows: Sequence[Any]) -> str:
+    """In words: the simulations of each strategy. ``rows``: of a strategy and a number of simulations."""
     simulations = {row.strategy: f"{row.simulations:,}" for row in rows}
     work = counted(rows[0].simulations, "simulation")
     if len(set(simulations.values())) > 1:
         work = ", ".join(f"{strategy} {number}" for strategy, number in simulations.items()) + " simulations"
-    return f"{work}, {settings(rows)}"
+    return work
 
 
 def settings(rows: Sequence[SpeedupRow]) -> str:

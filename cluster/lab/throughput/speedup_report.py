@@ -64,7 +64,7 @@ def tables(rows: Sequence[SpeedupRow]) -> list[Table]:
         }
         for row in rows
     ]
-    found = [table_of(rates, f"{rows[0].game}: {amounts(rows)}", words=["strategy"])]
+    found = [table_of(rates, f"{rows[0].game}: {amounts(rows)}, {settings(rows)}", words=["strategy"])]
     if rounds := [row for row in rows if row.round_costs.rounds]:
         found.append(_rounds(rounds))
     if all(row.spent for row in rows):

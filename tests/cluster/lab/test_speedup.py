@@ -34,6 +34,7 @@ from cluster.lab.throughput.speedup import (
     amounts,
     measure_speedup,
     rounded,
+    settings,
     warnings,
 )
 from cluster.lab.throughput.speedup_report import draw_file, metric_families, plot, tables, write_rows
@@ -316,7 +317,9 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
         assert row.executor == "threads" and row.spent[WORKERS] > row.spent[COORDINATOR]
     assert min(row.repeats for row in rows) >= 1
     assert all(line.endswith(" left") for line in lines[2:])
-    assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, searches of ")
+    assert f"{amounts(rows)}, {settings(rows)}".startswith(
+        f"{rows[0].simulations:,} simulations, 16 lanes, searches of "
+    )
 
 
 def test_time_is_no_limit_of_what_is_fixed() -> None:
