@@ -50,4 +50,4 @@ if __name__ == "__main__":
         os.kill(named("ray::Banyan", server.process.pid)[0], signal.SIGKILL)
         shoot("cluster", 1400, 1050, 40, server.url, "cluster")
         query = "graph?g0.tab=0&g0.range_input=3m&g0.expr=sum(rate(banyan_playouts_total[15s]))&end="
-        shoot("prometheus", 1000, 760, 3, f"http://127.0.0.1:{port}/{query}", "")
+        shoot("prometheus", 1000, 745, 3, f"http://127.0.0.1:{port}/{query}", "")
