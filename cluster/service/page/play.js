@@ -45,6 +45,7 @@ export class Play {
   /** Begin the game that the plan says. */
   async begin(plan) {
     const turn = this.#leave();
+    this.#prepare(plan.game);
     await this.#try(turn, async () => {
       const game = await api.game(plan.game);
       const deal = Math.floor(Math.random() * SEEDS);
@@ -55,6 +56,12 @@ export class Play {
       this.plan = { ...plan, sides: sidesOf(plan.sides, game) };
       await this.#show();
     });
+  }
+
+  /** Have nothing done on the board of another game while the rules of this one are compiled. */
+  #prepare(spec) {
+    this.#say(`Preparing ${titleOf(spec)} \u2026`);
+    freeze(true);
   }
 
   /** Do something for this turn; say what goes wrong, unless another one has begun. */
@@ -69,6 +76,7 @@ export class Play {
   /** Say what went wrong. Of what cannot be shown nothing stays. */
   #failed(error) {
     this.#say(api.words(error), true);
+    freeze(false);
     if (error instanceof api.Problem) return;
     for (const id of ["board", "legal-moves", "moves"]) byId(id).replaceChildren();
   }
@@ -76,6 +84,7 @@ export class Play {
   /** Show a search that somebody asked for, and the position that it is about. */
   async open(search) {
     const turn = this.#leave(search.id);
+    this.#prepare(search.request.game);
     await this.#try(turn, async () => {
       const { request } = search;
       const game = await api.game(request.game);
@@ -284,6 +293,7 @@ export class Play {
 
   #status(person) {
     const { position } = this;
+    freeze(false);
     byId("title").textContent = titleOf(position.game);
     byId("spec-shown").title = position.game;
     byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
@@ -385,6 +395,11 @@ function settingsLine(sides, game) {
   const kinds = sides.map(({ best }) => (best ? strongest : "textbook settings"));
   if (kinds.every((kind) => kind === kinds[0])) return `Searches play with ${kinds[0]}.`;
   return `The first side searches with ${kinds[0]}, the ${kinds.length > 2 ? "others" : "second"} with ${kinds[1]}.`;
+}
+
+/** Have what belongs to the game that is shown dimmed and out of reach, or not. */
+function freeze(frozen) {
+  for (const node of document.querySelectorAll("#board, .tools, #legal, .side")) node.inert = frozen;
 }
 
 /** The switch with this id, which stays as it was left under this key. `tell(on)` is told of it. */

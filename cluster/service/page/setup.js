@@ -62,6 +62,21 @@ export class Setup {
     };
   }
 
+  /** Have the form name the game of a spec, with its options. */
+  async show(spec) {
+    const known = (name, options) => this.games.find((game) => game.name === name && options.every(([key]) => game.options.some((option) => option.name === key)));
+    const [name, rest] = spec.split(/:(.*)/s);
+    const options = rest ? rest.split(",").map((option) => option.split("=")) : [];
+    this.spec.value = spec;
+    this.game.value = (known(spec, []) ?? known(name, options))?.name ?? "";
+    this.#options();
+    for (const control of this.options.querySelectorAll("[name]")) {
+      const given = options.find(([key]) => key === control.name);
+      if (given) control.value = given[1];
+      await this.#variant(control);
+    }
+  }
+
   #fold() {
     this.settings.open = !NARROW.matches;
   }

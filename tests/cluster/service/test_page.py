@@ -242,7 +242,9 @@ def test_a_search_is_watched_and_cancelled(visitor: Visitor, server: Server) -> 
     visitor.make("e5")
     expect(page.locator("[data-state=running]")).to_be_visible()
     expect(page.locator(".curves .series")).to_have_count(2)
-    expect(page.locator(".merges li").first).to_contain_text("nodes")
+    expect(page.locator(".merges li").first).to_contain_text(
+        re.compile(r"nodes .*(below 0\.1|of (?!0\.0)[\d.]+) ms")
+    )
     expect(page.locator(".workers li").first).to_contain_text(re.compile(r"0 busy.*%"))
     warm = page.locator(".cell .heat").evaluate_all(
         "all => all.filter(each => each.style.opacity > 0).length"
@@ -402,7 +404,7 @@ def test_integers_are_shown_as_they_are(visitor: Visitor, server: Server, seed: 
         return [JSON.stringify(all), whole(all[0]), all[0] / 2 === {seed} / 2, typeof all[4]];
     }}"""
     written = f"[{seed},-{seed},1e+300,0.5,7]"
-    assert visitor.page.evaluate(sums) == [written, f"{seed:,}".replace(",", "\u202f"), True, "number"]
+    assert visitor.page.evaluate(sums) == [written, f"{seed:,}", True, "number"]
 
 
 def test_reports_that_commands_wrote_are_drawn(visitor: Visitor, tmp_path: Path, here: Here) -> None:
@@ -444,7 +446,7 @@ def test_a_server_that_is_killed_and_comes_back(browser: Browser, tmp_path: Path
         found = Visitor(browser, first.url)
         found.begin("gomoku:size=9", "person", "search", ENDLESS)
         found.make("e5")
-        expect(found.page.locator(".merges li").first).to_be_visible()
+        expect(found.page.locator(".merges li").first).to_be_attached()
         first.kill()
         expect(found.page.locator("#watch .state")).to_have_text("connecting again")
         with Server(tmp_path, port=first.port) as second:
