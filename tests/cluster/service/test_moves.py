@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from cluster.lab.sources.table import sources
 from cluster.service.errors import Problem
 from cluster.service.known_games import MOVES, KnownGames
 from cluster.service.positions import move, read
@@ -46,17 +47,54 @@ def test_at_morris_alphabeta_moves(server: Server) -> None:
 
 @pytest.mark.slow
 def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
-    answer = asked(server, "morris", preset="plain", seconds=0.05).json()
+    answer = asked(server, "morris", player="plain", seconds=0.05).json()
     assert answer["player"] == "uct:preset=plain,seconds=0.05"
     assert answer["simulations"] > 0
 
 
 @pytest.mark.slow
 def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
-    listed = http.get(f"{server.url}/api/v1/games").json()["games"]
-    opponents = {game["name"]: game["opponent"] for game in listed}
+    listed = http.get(f"{server.url}/api/v1/games").json()
+    opponents = {game["name"]: game["opponent"] for game in listed["games"]}
     assert {name for name, opponent in opponents.items() if opponent != "uct"} == {"morris"}
-    assert http.get(f"{server.url}/api/v1/games/{THREE}").json()["opponent"] == "alphabeta"
+    three = http.get(f"{server.url}/api/v1/games/{THREE}").json()
+    assert three["opponent"] == "alphabeta" and {"morris-agent", "scripted", "uct"} < {*three["opponents"]}
+    described = {player["name"]: player for player in listed["players"]}
+    assert {name for game in listed["games"] for name in game["opponents"]} == {*described} - {"openspiel"}
+    assert "nine men's morris" in described["morris-agent"]["source"] and not described["uct"]["source"]
+    # Each program of a source is a player.
+    assert {name for source in sources().values() for name in source.get("players", ())} <= {*described}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "body"),
+    [
+        ("tictactoe", {"player": "article:simulations=50"}),
+        (THREE, {"player": "morris-agent:simulations=50", "moves": ["a1"]}),
+        ("battleship:size=4,fleet=2", {"player": "omniscient-minimax", "deal": 5}),
+    ],
+)
+def test_the_programs_of_the_sources_move(server: Server, game: str, body: dict[str, Any]) -> None:
+    answer = asked(server, game, **body).json()
+    assert answer["player"] == body["player"]
+    where = {name: value for name, value in body.items() if name != "player"}
+    shown = http.post(f"{server.url}/api/v1/games/{game}/positions", json=where).json()
+    assert answer["move"] in shown["legal_moves"]
+    # One that sees the fleet hits.
+    assert "deal" not in body or read(game, PositionBody(**where, moves=[answer["move"]]))["legal_moves"] == [
+        "hit"
+    ]
+
+
+@pytest.mark.slow
+def test_a_player_that_takes_too_long_is_ended() -> None:
+    known = KnownGames()
+    known._players._seconds = 2.0
+    with pytest.raises(InvalidInput, match="took longer than 2 s") as caught:
+        known.move("gomoku", MoveBody(player="minimax:depth=6"))
+    assert (caught.value.field, caught.value.value) == ("player", "minimax:depth=6")
+    known.close()
 
 
 @pytest.mark.parametrize("name", sorted(BEST))
@@ -84,8 +122,13 @@ def test_the_only_move_is_made_at_once() -> None:
     [
         ("chess", {}, "game"),
         ("./mygame.py", {}, "game"),
-        ("morris", {"preset": "strong"}, "preset"),
-        ("morris", {"preset": "alphabeta:depth=9"}, "preset"),
+        ("morris", {"player": "strong"}, "player"),
+        ("morris", {"player": "article"}, "player"),
+        ("morris", {"player": "flat", "seconds": 1.0}, "seconds"),
+        ("morris", {"player": "uct:seconds=10.5"}, "player option seconds"),
+        ("morris", {"player": "uct:simulations=3e9"}, "player option simulations"),
+        ("morris", {"player": "uct:evaluator=net.py,strategy=leaf"}, "player option evaluator"),
+        ("morris", {"player": "uct:evaluator=./net.py,strategy=leaf"}, "player"),
         ("morris", {"seconds": 10.5}, "seconds"),
         ("morris", {"seconds": 0}, "seconds"),
         ("morris", {"seconds": "1"}, "seconds"),
