@@ -32,6 +32,7 @@ async function start() {
         if (location.hash.startsWith("#/searches/")) history.replaceState(null, "", "#/play");
         play.begin(plan);
         if (matchMedia("(max-width: 60rem)").matches) byId("table").scrollIntoView();
+        else byId("title").scrollIntoView({ block: "nearest" });
       });
       if (watched()) route();
       else play.begin(setup.plan());

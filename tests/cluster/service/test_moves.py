@@ -46,13 +46,6 @@ def test_at_morris_alphabeta_moves(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
-    answer = asked(server, "morris", player="plain", seconds=0.05).json()
-    assert answer["player"] == "uct:preset=plain,seconds=0.05"
-    assert answer["simulations"] > 0
-
-
-@pytest.mark.slow
 def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
     listed = http.get(f"{server.url}/api/v1/games").json()
     opponents = {game["name"]: game["opponent"] for game in listed["games"]}
@@ -68,33 +61,21 @@ def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "body"),
+    ("game", "body", "player"),
     [
-        ("tictactoe", {"player": "article:simulations=50"}),
-        (THREE, {"player": "morris-agent:simulations=50", "moves": ["a1"]}),
-        ("battleship:size=4,fleet=2", {"player": "omniscient-minimax", "deal": 5}),
+        ("morris", {"player": "plain", "seconds": 0.05}, "uct:preset=plain,seconds=0.05"),
+        ("tictactoe", {"player": "article:simulations=50"}, "article:simulations=50"),
+        (THREE, {"player": "morris-agent", "moves": ["a1"]}, "morris-agent"),
+        ("battleship:size=4,fleet=2", {"player": "omniscient-minimax", "deal": 5}, "omniscient-minimax"),
     ],
 )
-def test_the_programs_of_the_sources_move(server: Server, game: str, body: dict[str, Any]) -> None:
+def test_any_player_can_be_asked(server: Server, game: str, body: dict[str, Any], player: str) -> None:
     answer = asked(server, game, **body).json()
-    assert answer["player"] == body["player"]
-    where = {name: value for name, value in body.items() if name != "player"}
-    shown = http.post(f"{server.url}/api/v1/games/{game}/positions", json=where).json()
-    assert answer["move"] in shown["legal_moves"]
-    # One that sees the fleet hits.
-    assert "deal" not in body or read(game, PositionBody(**where, moves=[answer["move"]]))["legal_moves"] == [
-        "hit"
-    ]
-
-
-@pytest.mark.slow
-def test_a_player_that_takes_too_long_is_ended() -> None:
-    known = KnownGames()
-    known._players._seconds = 2.0
-    with pytest.raises(InvalidInput, match="took longer than 2 s") as caught:
-        known.move("gomoku", MoveBody(player="minimax:depth=6"))
-    assert (caught.value.field, caught.value.value) == ("player", "minimax:depth=6")
-    known.close()
+    assert answer["player"] == player and answer["simulations"] + answer["nodes"] > 0
+    moves = [*body.get("moves", []), answer["move"]]
+    after = read(game, PositionBody(moves=moves, deal=body.get("deal")))["legal_moves"]
+    # One that sees the other fleet hits.
+    assert after and ("omniscient" not in player or after == ["hit"])
 
 
 @pytest.mark.parametrize("name", sorted(BEST))
@@ -178,6 +159,12 @@ def test_more_than_can_wait_are_told_to_come_again() -> None:
         assert [type(each.exception(60)) for each in waiting] == [Problem] * len(waiting)
     with pytest.raises(InvalidInput):
         known.move("tictactoe", MoveBody(moves=["z9"]))
+    # A player that has no limit of time is ended.
+    known._players._seconds = 2.0
+    with pytest.raises(InvalidInput, match="took longer than 2 s") as late:
+        known.move("gomoku", MoveBody(player="minimax:depth=6"))
+    assert (late.value.field, late.value.value) == ("player", "minimax:depth=6")
+    known._players.close()
     # A move that was refused has given its place back.
     assert known.move("tictactoe", small)["simulations"] > 0
 

@@ -512,14 +512,27 @@ def test_whoever_plays_morris_meets_alphabeta_or_the_textbook_search(visitor: Vi
     expect(page.locator("#watch")).to_contain_text("4 lanes")
 
 
-def test_what_the_server_does_not_take_for_a_move_is_said(visitor: Visitor) -> None:
+def test_the_programs_of_the_sources_are_played_against(visitor: Visitor) -> None:
+    """With their source and options, also where they see what is hidden; too large a budget is refused."""
     page = visitor.page
-    visitor.begin("morris:variant=three", "person", "search")
-    page.fill("#second-amount", "99")
-    page.click("text=New game")
-    assert visitor.my_turn()
+    visitor.begin("battleship", "person", "omniscient-minimax")
+    visitor.my_turn()
     visitor.make("a1")
-    expect(page.locator("#status")).to_contain_text("is not accepted; expected at most 10 for a move")
+    visitor.my_turn()
+    assert visitor.played[-1] == "hit"
+    # Who does not play another game gives way to the computer.
+    page.select_option("#game", "gomoku")
+    expect(page.locator("#second-who")).to_have_value("search")
+    visitor.begin("morris:variant=three", "person", "morris-agent")
+    expect(page.locator("#setup")).to_contain_text("From: Šemrl: nine men's morris")
+    for spec, node, words in (
+        ("morris-agent:simulations=50", "#watch .line", "50 simulations"),
+        ("uct:seconds=99", "#status", "is not accepted; expected at most 10 for a move"),
+    ):
+        page.fill("#second-player", spec)
+        page.click("text=New game")
+        visitor.make("a1")
+        expect(page.locator(node)).to_contain_text(words)
     assert visitor.complaints.pop().startswith("Failed to load resource")
 
 
