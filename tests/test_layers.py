@@ -79,10 +79,10 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.workers": 2_221},
     {"cluster.front_door": 369},
     {"cluster.launch": 215},
-    {"cluster.matches": 918, "cluster.client": 353},
+    {"cluster.matches": 918, "cluster.client": 356},
     {"cluster.planning": 387, "cluster.play": 608},
     {"cluster.lab": 4_819},
-    {"cluster.service": 4_347},
+    {"cluster.service": 4_351},
     {"cluster.commands": 1_195},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 13},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 37_915, "all tests": 23_441, "lines of the page": 5_044, "words of READMEs": 10_310}
+OTHERS = {"product": 37_922, "all tests": 23_441, "lines of the page": 5_044, "words of READMEs": 10_310}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

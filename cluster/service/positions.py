@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import games
-from cluster.matches.game import ask, dealt, drawn, seed_of
+from cluster.matches.game import PlayerFailed, ask, dealt, drawn, seed_of
 from cluster.play.call import SECONDS
 from cluster.play.play import FLEET_STREAM
 from cluster.play.position import Position, describe
@@ -109,7 +109,13 @@ def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_tim
             limited = Spec(limited.name, {"memory": str(MOVE_MEMORY_MB), **limited.options})
         mover = player_of(str(limited), game)
         mover.clock = clock
-        choice, spent_s = ask(mover, game, state, body.seed, played if body.position is None else None, clock)
+        past = played if body.position is None else None
+        try:
+            choice, spent_s = ask(mover, game, state, body.seed, past, clock)
+        except PlayerFailed as error:
+            if isinstance(error.__cause__, InvalidInput):
+                raise error.__cause__ from None
+            raise
     made = {"game": game.spec, "player": player, "move": game.format_move(state, choice.move)}
     return asdict(choice) | made | {"cpu_s": spent_s}
 

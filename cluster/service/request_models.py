@@ -208,7 +208,8 @@ class MoveBody(PositionBody):
     def check(self, limits: Limits) -> None:
         """Raise InvalidInput (``seconds``, ``player``, player option NAME) for a player that names a file, or
         for a larger budget than the server allows for a move."""
-        given = {"seconds": self.seconds}
+        longest_s = min(limits.move_seconds, limits.seconds)
+        given = [("seconds", self.seconds, longest_s)]
         if self.player not in NAMES:
             if self.seconds is not None:
                 raise InvalidInput("seconds", self.seconds, "null beside a player: its options have it")
@@ -216,13 +217,12 @@ class MoveBody(PositionBody):
             if is_path(name := spec.options.get("evaluator", "")):
                 raise InvalidInput("player option evaluator", name, "an evaluation of the game, not a file")
             options = Options(spec, "player")
-            given = {
-                "player option seconds": options.number("seconds"),
-                "player option simulations": options.integer("simulations"),
-            }
-        longest_s = min(limits.move_seconds, limits.seconds)
-        for field, value in given.items():
-            most = limits.simulations if field.endswith("simulations") else longest_s
+            given = [
+                ("player option seconds", options.number("seconds"), longest_s),
+                ("player option simulations", options.integer("simulations"), limits.simulations),
+                ("player option memory", options.integer("memory"), limits.memory_mb),
+            ]
+        for field, value, most in given:
             if value is not None and not value <= most:
                 raise InvalidInput(field, value, f"at most {most:,g} for a move on this server")
 

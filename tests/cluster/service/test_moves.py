@@ -70,7 +70,7 @@ def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
     ],
 )
 def test_any_player_can_be_asked(server: Server, game: str, body: dict[str, Any], player: str) -> None:
-    answer = asked(server, game, **body).json()
+    answer = server.client().move(game, body)
     assert answer["player"] == player and answer["simulations"] + answer["nodes"] > 0
     moves = [*body.get("moves", []), answer["move"]]
     after = read(game, PositionBody(moves=moves, deal=body.get("deal")))["legal_moves"]
@@ -108,6 +108,8 @@ def test_the_only_move_is_made_at_once() -> None:
         ("morris", {"player": "flat", "seconds": 1.0}, "seconds"),
         ("morris", {"player": "uct:seconds=10.5"}, "player option seconds"),
         ("morris", {"player": "uct:simulations=3e9"}, "player option simulations"),
+        ("morris", {"player": "uct:memory=4000"}, "player option memory"),
+        ("battleship", {"player": "omniscient-minimax"}, "position"),
         ("morris", {"player": "uct:evaluator=net.py,strategy=leaf"}, "player option evaluator"),
         ("morris", {"player": "uct:evaluator=./net.py,strategy=leaf"}, "player"),
         ("morris", {"seconds": 10.5}, "seconds"),
