@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +14,7 @@ from typing import Any
 import banyan
 import pytest
 
+from cluster.observe.view import STARVED
 from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import JobDone, Task
 from cluster.workers.choose import make_executor
@@ -25,6 +29,7 @@ from tests.cluster.searches import alone, compiled_only, search_on
 from tests.search.test_evaluator import HASHED
 from tests.waiting import PATIENCE_S
 
+BURN = "import os\nos.sched_setaffinity(0, {core})\nprint(flush=True)\nwhile True: pass"
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
 
@@ -53,6 +58,27 @@ def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
                 result, _ = search_on(executor, request)
                 assert result.digest == expected, game
                 executor.use(3)
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree"])
+def test_a_thread_whose_core_others_use_says_so(strategy: str) -> None:
+    core = {min(os.sched_getaffinity(0))}
+    command = [sys.executable, "-c", BURN.format(core=core)]
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    try:
+        for each in others:
+            assert each.stdout is not None
+            each.stdout.readline()
+        with threads(1) as executor:
+            os.sched_setaffinity(executor.thread_ids[0], core)
+            search_on(executor, SearchRequest("gomoku", strategy=strategy, lanes=2, seconds=2))
+            (worker,) = executor.workers
+    finally:
+        for each in others:
+            each.kill()
+            each.communicate()
+    # A quarter of the core, about.
+    assert 0 < worker.cpu_s < STARVED * worker.busy_s
 
 
 CONTEXT = open_search(SearchRequest("tictactoe", simulations=1)).context
