@@ -21,7 +21,7 @@ const LEAST_S = 60;
 /** The figures are means of so many seconds: what one search adds comes in portions, as results are merged. */
 const MEAN_S = 10;
 /** A point of the curve is the mean of this part of the time that is drawn, half of it before the point: about as much as can be told apart. */
-const PART = 1 / 90;
+const PART = 1 / 60;
 /** What is less than this part of the highest point, all the time, would be lower than a pixel. */
 const LEAST = 1 / 200;
 /** The share of a core in jobs below which a worker is starved: other programs use its machine. */
@@ -188,7 +188,7 @@ class View {
     this.drawn = drawn;
     const column = kind === "simulations" ? 1 : 2;
     const from = Math.min(time - LEAST_S, Math.max(time - span_s, history[0]?.time ?? time));
-    const mean_s = Math.max(step_s, PART * (time - from));
+    const mean_s = Math.max(3 * step_s, PART * (time - from));
     const near = Math.ceil(mean_s / step_s / 2);
     /** By name: the points of a search, or of those of a game that have ended, and the ids of these. */
     const found = new Map();
