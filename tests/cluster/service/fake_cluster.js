@@ -9,7 +9,7 @@
   const games = ["gomoku", "thud", "othello:size=8", "morris"];
   const share = (slot, t) => (slot % 23 === 7 && t % 60 > 53 ? -2 : slot % 23 === 7 && t % 60 > 45 ? -1 : slot % 11 === 3 ? 0 : 60 + ((slot * 7 + t * 13) % 41));
   // What other programs take of its core: all of it now and then, and half of it from some workers.
-  const core = (slot, t) => Math.round(Math.max(0, share(slot, t)) * (slot % 8 === 5 ? 0.3 + 0.2 * Math.sin(t / 9) : 1));
+  const core = (slot, t) => Math.round(Math.max(0, share(slot, t)) * (slot % 8 === 5 ? 0.35 + 0.2 * Math.sin(t / 9) : 1));
   const overRates = (i) => (i >= 100 && i < 115 ? over.map((id, k) => [id, k ? 4e6 : 1e3, 4e6]) : []);
   const point = (time, i) => ({ time, rates: [...ids.map((id, k) => [id, (k + 1) * 4e5 * (1.2 + Math.sin(time / 40 + k)), (k + 1) * 8e5]), ...overRates(i)] });
   const now = (time) => ({

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +27,6 @@ from tests.cluster.searches import alone, compiled_only, search_on
 from tests.search.test_evaluator import HASHED
 from tests.waiting import PATIENCE_S
 
-BURN = "import os\nos.sched_setaffinity(0, {core})\nprint(flush=True)\nwhile True: pass"
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
 
@@ -60,25 +57,15 @@ def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
                 executor.use(3)
 
 
+@compiled_only
 @pytest.mark.parametrize("strategy", ["root", "tree"])
-def test_a_thread_whose_core_others_use_says_so(strategy: str) -> None:
-    core = {min(os.sched_getaffinity(0))}
-    command = [sys.executable, "-c", BURN.format(core=core)]
-    others = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
-    try:
-        for each in others:
-            assert each.stdout is not None
-            each.stdout.readline()
-        with threads(1) as executor:
-            os.sched_setaffinity(executor.thread_ids[0], core)
-            search_on(executor, SearchRequest("gomoku", strategy=strategy, lanes=2, seconds=2))
-            (worker,) = executor.workers
-    finally:
-        for each in others:
-            each.kill()
-            each.communicate()
-    # A quarter of the core, about.
-    assert 0 < worker.cpu_s < STARVED * worker.busy_s
+def test_threads_that_share_a_core_count_their_part_of_it(strategy: str) -> None:
+    with threads(4) as executor:
+        for thread in executor.thread_ids:
+            os.sched_setaffinity(thread, {min(os.sched_getaffinity(0))})
+        search_on(executor, SearchRequest("gomoku", strategy=strategy, lanes=4, seconds=1))
+        busy_s = sum(worker.busy_s for worker in executor.workers)
+        assert 0 < sum(worker.cpu_s for worker in executor.workers) < STARVED * busy_s
 
 
 CONTEXT = open_search(SearchRequest("tictactoe", simulations=1)).context
