@@ -304,7 +304,8 @@ class JobResult(_Sent):
     duration_s: float = 0.0
     """Wall time of the job on the worker, in seconds; of several threads, the sum of theirs."""
     cpu_s: float = 0.0
-    """CPU time of its thread there, in seconds; 0 if it was awaited, or divided."""
+    """CPU time of its threads there, in seconds; its wall time where it waits for an evaluator, or threads
+    wait for each other."""
     tree: LaneTree | None = None
     """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
     policies: Policies | None = None

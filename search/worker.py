@@ -69,6 +69,8 @@ class Worker:
             done = job.run() if isinstance(job, DividedJob) else runner.run(job)
         if not job.divided:
             done.duration_s, done.cpu_s = time.perf_counter() - started, time.thread_time() - cpu_s
+            if context.request.evaluator is not None:
+                done.cpu_s = done.duration_s
         return done
 
     def together(self, context: Context, jobs: Sequence[Job], threads: int, sent: bool) -> DividedJob | None:

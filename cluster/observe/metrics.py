@@ -103,6 +103,8 @@ class _Sample:
     numbers: Counter[str]
     busy_s: dict[int, float]
     """Seconds spent in jobs by slot."""
+    cpu_s: dict[int, float]
+    """Seconds of these with a core."""
 
 
 class Metrics(Collector):
@@ -182,7 +184,8 @@ class Metrics(Collector):
 
     def _sample(self, totals: _Totals) -> _Sample:
         busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
-        return _Sample(self._clock(), totals.numbers, busy_s)
+        cpu_s = _by_slot(self._executors, lambda worker: worker.cpu_s)
+        return _Sample(self._clock(), totals.numbers, busy_s, cpu_s)
 
     def _keep(self, sample: _Sample) -> None:
         if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
@@ -302,6 +305,7 @@ def _recent_metrics(
         gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot"),
         gauge("banyan_worker_busy_ratio", "Recent share of time in jobs.", busy, "slot"),
         counter("banyan_worker_busy_seconds_total", "Time in jobs.", sample.busy_s, "slot"),
+        counter("banyan_worker_cpu_seconds_total", "CPU time in jobs.", sample.cpu_s, "slot"),
         counter("banyan_worker_restarts_total", "Workers replaced.", restarts, "slot"),
     ]
 

@@ -48,6 +48,8 @@ class Figures:
     """The recent rate."""
     budget_used: float
     """The used share of the budget, in [0, 1]; without a budget, of the memory."""
+    core: float = 1.0
+    """The share of a core that workers have recently had while they ran jobs, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,10 @@ class Sampler:
         """Workers that have joined and left since the search began, including replacements."""
         self._counted: tuple[int, int] | None = None
         """Processes that had joined and left at the last sample."""
-        self._samples: deque[tuple[float, int, list[float]]] = deque()
-        """Elapsed seconds, simulations, and seconds in jobs of each worker."""
+        self._samples: deque[tuple[float, int, list[float], float]] = deque()
+        """Elapsed seconds, simulations, seconds in jobs of each worker, and with a core of all of them."""
+        self._core = 1.0
+        """`Figures.core`, which stays while no job ends."""
 
     def sample(self, session: Session) -> Sample:
         """The present state of the session."""
@@ -96,6 +100,7 @@ class Sampler:
             elapsed_s=round(session.elapsed_s, 6),
             simulations_per_s=round(rate, 1),
             budget_used=min(1.0, _budget_used(session)),
+            core=round(self._core, 3),
         )
         changes = f"{self._joined} joined, {self._left} left" if self._joined or self._left else ""
         return Sample(figures, answer(session.search), session.executor.name, changes)
@@ -109,14 +114,17 @@ class Sampler:
 
     def _rates(self, session: Session, now_s: float) -> tuple[float, list[float]]:
         """Recent simulations per second, and for each worker the recent share of time spent in jobs."""
-        busy_s = [worker.busy_s for worker in session.executor.workers]
+        workers = session.executor.workers
+        busy_s, cpu_s = [worker.busy_s for worker in workers], sum(worker.cpu_s for worker in workers)
         if not self._samples:
             # Workers of a service have been busy for other searches before.
-            self._samples.append((session.elapsed_before_s, session.simulations_before, busy_s))
-        self._samples.append((now_s, session.coordinator.counters.simulations, busy_s))
+            self._samples.append((session.elapsed_before_s, session.simulations_before, busy_s, cpu_s))
+        self._samples.append((now_s, session.coordinator.counters.simulations, busy_s, cpu_s))
         while len(self._samples) > 2 and self._samples[1][0] <= now_s - RATE_S:
             self._samples.popleft()
-        since_s, before, busy_before_s = self._samples[0]
+        since_s, before, busy_before_s, cpu_before_s = self._samples[0]
+        if (grown_s := sum(busy_s) - sum(busy_before_s)) > 0:
+            self._core = min(1.0, max(0.0, (cpu_s - cpu_before_s) / grown_s))
         # Workers may have joined since the sample.
         busy_before_s = busy_before_s + [0.0] * (len(busy_s) - len(busy_before_s))
         window_s = max(now_s - since_s, 1e-9)

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cluster.observe.progress import ON_SERVER, Sample, Sampler
+from cluster.observe.progress import ON_SERVER, Figures, Sample, Sampler
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
@@ -33,6 +33,8 @@ REDRAW_S = 0.125
 LINE_S = 1.0
 DRAWING_SHARE = 0.03
 """Largest share of the time that drawing may take."""
+STARVED = 0.7
+"""The share of a core in jobs below which it is told; it is about 1 where no other program uses the cores."""
 NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
 CHILDREN_SHOWN, CHILDREN_SHOWN_LIVE = 8, 5
 WORKERS_SHOWN = 8
@@ -116,6 +118,8 @@ def line_of(sample: Sample) -> str:
         terminal.rate(figures.simulations_per_s),
         f"{counted(figures.jobs, 'job')}",
     ]
+    if starved := _starved(figures):
+        parts.append(starved)
     if figures.jobs_retried:
         parts.append(f"{terminal.count(figures.jobs_retried)} retried")
     if sample.changes:
@@ -187,6 +191,7 @@ def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
         ("jobs", f"{done}   {figures.jobs_retried} retried"),
         ("merge", f"{figures.results_waiting} waiting   {merge}"),
         ("workers", _workers(sample)),
+        *[("", Text(starved, style="yellow")) for starved in [_starved(figures)] if starved],
         ("best move", Text(answer.best_move or "-", style="bold")),
         ("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-"),
         ("line", " ".join(answer.pv[:10]) or "-"),
@@ -210,6 +215,11 @@ def _budget_text(request: SearchRequest) -> str:
     if request.seconds is not None:
         return f"of {terminal.duration(request.seconds)}"
     return f"of {terminal.count(request.memory_mb)} MB"
+
+
+def _starved(figures: Figures) -> str:
+    """A remark that workers have to wait for cores; empty if they get about all that they need."""
+    return f"workers get {100 * figures.core:.0f} % of a core" if figures.core < STARVED else ""
 
 
 def _workers(sample: Sample) -> Text:

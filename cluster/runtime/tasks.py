@@ -8,6 +8,7 @@ depends only on the job and its context: a lost job is run again with an equal r
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -182,10 +183,12 @@ def jobs_of(result: Any) -> int:
     return getattr(result, "jobs", 1)
 
 
-def counted_of(events: Iterable[Event]) -> tuple[int, int]:
-    """(number of jobs that have returned, simulations of their results)."""
+def counted_of(events: Iterable[Event]) -> tuple[float, int, int]:
+    """(CPU time of jobs that have returned, in seconds, infinite if a result does not say it; number of these
+    jobs; simulations of their results)."""
     results = [event.result for event in events if isinstance(event, JobDone)]
-    return sum(map(jobs_of, results)), sum(getattr(result, "simulations", 0) for result in results)
+    cpu_s = sum(getattr(result, "cpu_s", math.inf) for result in results)
+    return cpu_s, sum(map(jobs_of, results)), sum(getattr(result, "simulations", 0) for result in results)
 
 
 class Executor(Protocol):

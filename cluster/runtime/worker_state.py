@@ -113,6 +113,8 @@ class WorkerStatus:
     log: WorkerLog = field(default_factory=WorkerLog, repr=False)
     machine: str = ""
     """The machine of its process, or of the last one, as a name for people; empty before the first."""
+    pid: int = 0
+    """The id of that process on its machine; 0 before the first."""
     context: int | None = None
     """The key of the context of the job that it runs, or ran last."""
     jobs_done: int = 0
@@ -120,6 +122,9 @@ class WorkerStatus:
     """Simulations of the results of its jobs."""
     busy_s: float = 0.0
     """Seconds spent in jobs that have ended."""
+    cpu_s: float = 0.0
+    """Seconds of these in which it had a core. Jobs that wait for something else, such as an evaluator, count
+    as if they had one all the time."""
     begun_s: float = 0.0
     """When it began what it does now, by ``time.monotonic``; only while it is busy."""
     restarts: int = 0
@@ -140,10 +145,12 @@ class WorkerStatus:
         """Seconds spent in jobs until now, by ``time.monotonic``, including the one that it runs."""
         return self.busy_s + (max(0.0, now_s - self.begun_s) if self.state is WorkerState.BUSY else 0.0)
 
-    def worked(self, seconds: float, jobs: int, simulations: int) -> None:
-        """Count jobs that have ended after ``seconds`` of work; what the worker does next begins now."""
+    def worked(self, seconds: float, cpu_s: float, jobs: int, simulations: int) -> None:
+        """Count jobs that have ended after ``seconds``, of which ``cpu_s`` with a core; what the worker does
+        next begins now."""
         self.begun_s = time.monotonic()
         self.busy_s += seconds
+        self.cpu_s += min(seconds, cpu_s)
         self.jobs_done += jobs
         self.simulations += simulations
 

@@ -95,6 +95,7 @@ class WorkerNow(WorkerView):
     busy: Annotated[float, Field(description="Recent share of time spent in jobs, in [0, 1].")]
 
     machine: str = Field(description="A name for people; empty before its first process is ready.")
+    pid: int = Field(description="The id of its process there; 0 before the first.")
     since: float = Field(description="Since when it is alive, or is not.")
     search: str | None = Field(description="The search whose jobs it runs; of several, it ran most of these.")
     search_since: float | None = Field(description="Since when it runs them.")
@@ -105,6 +106,11 @@ class WorkerNow(WorkerView):
         description="The last minute: per cent of each second in jobs; -1: no process, -2: starting, -3: not "
         "observed, or given back. Not in a tick.",
     )
+    cores: list[int] | None = Field(
+        default=None,
+        exclude_if=not_,
+        description="Per cent of each of these seconds in which its jobs had a core. Not in a tick.",
+    )
 
 
 class Now(BaseModel):
@@ -113,6 +119,7 @@ class Now(BaseModel):
     simulations_per_s: float
     playouts_per_s: float
     searches_running: int
+    running: list[str] = Field(description="The searches, and measurements of speedup, that workers run.")
     searches_waiting: int
     jobs_waiting: int = Field(description="Jobs that wait for a worker.")
     jobs_in_flight: int = Field(description="Jobs without a result, those that wait included.")
@@ -156,6 +163,7 @@ class Tick(ClusterMoment):
 
     point: Point | None = Field(description="A new point of the history, if a step is over.")
     strips: list[int] = Field(description="The last second.")
+    cores: list[int]
     rates: list[float] = Field(description="`simulations_per_s`.")
     busy: list[float]
     changed: list[WorkerNow] = Field(description="Workers that are new, or of which more has changed.")

@@ -5,7 +5,7 @@ is a history when somebody does. `ClusterWatch` makes the object `Cluster` and i
 from these counters.
 
 Capacity: 15 minutes of points every 2 s with at most 6 entries are 170 kB as JSON, and a worker with a strip
-of 60 s is 0.4 kB, a mark 0.1 kB.
+of 60 s is 0.6 kB, a mark 0.1 kB.
 """
 
 from __future__ import annotations
@@ -84,6 +84,12 @@ class _Row:
         self.view: dict[str, Any] = {"slot": slot, "since": time_s, "search": None, "search_since": None}
         """The fields of `WorkerNow` (answer_models.py)."""
         self.strip = deque([UNSEEN] * STRIP_S, maxlen=STRIP_S)
+        self.cores = deque([0] * STRIP_S, maxlen=STRIP_S)
+        """Per cent of each second in which its jobs had a core."""
+        self.core = 1.0
+        """The share of a core that it had in the jobs that ended last."""
+        self._ended_s = 0.0, 0.0
+        """Seconds in jobs that have ended, and with a core, at the last sample."""
         self._totals: deque[tuple[float, float, int]] = deque(maxlen=RECENT_S + 1)
         """Time, seconds in jobs, and simulations at the last samples."""
         self._ran: deque[str | None] = deque(maxlen=RECENT_S)
@@ -110,11 +116,15 @@ class _Row:
             self._ran.clear()
         self._ran.append(search if state is WorkerState.BUSY else None)
         ran, before = Counter(filter(None, self._ran)), self.view["search"]
+        (busy_s, cpu_s), self._ended_s = self._ended_s, (status.busy_s, status.cpu_s)
+        if status.busy_s > busy_s:
+            self.core = _share(status.cpu_s - cpu_s, status.busy_s - busy_s)
         most = max(ran, key=lambda each: ran[each] + STAYS * (each == before), default=None)
         if most != before:
             self.view |= {"search": most, "search_since": None if most is None else time_s}
         self.view |= {
             "machine": status.machine,
+            "pid": status.pid,
             "state": state,
             "simulations_per_s": round((now[2] - first[2]) / over_s, 1) if over_s else 0.0,
             "busy": round(_share(now[1] - first[1], over_s), 3),
@@ -217,6 +227,7 @@ class ClusterWatch:
                     "marks": marks,
                     "now": self._now,
                     "strips": strips,
+                    "cores": [row.cores[-1] for row in self._rows],
                     "rates": [row.view["simulations_per_s"] for row in self._rows],
                     "busy": [row.view["busy"] for row in self._rows],
                     "changed": [dict(row.view) for row in changed],
@@ -243,7 +254,9 @@ class ClusterWatch:
             "history": self._recent(self._history),
             "searches": {each: title for each, (title, _) in self._titles.items()},
             "marks": self._recent(self._marks),
-            "workers": [row.view | {"strip": list(row.strip)} for row in self._rows],
+            "workers": [
+                row.view | {"strip": list(row.strip), "cores": list(row.cores)} for row in self._rows
+            ],
             "now": (self._now or self._summary([])) | {"merging": list(self._merging)},
         }
 
@@ -343,6 +356,7 @@ class ClusterWatch:
             row.view["since"] = since_s.get(slot, row.view["since"])
             entry = NO_PROCESS if slot in lost else entry
             row.strip.extend([entry] * seconds)
+            row.cores.extend([round(max(0, entry) * row.core)] * seconds)
             strips.append(entry)
             if row.told != before:
                 changed.append(row)
@@ -362,6 +376,7 @@ class ClusterWatch:
             "simulations_per_s": round(sum(entry[1] for entry in rates), 1),
             "playouts_per_s": round(sum(entry[2] for entry in rates), 1),
             "searches_running": self._seen.searches_running,
+            "running": [watched.id for watched in self._running],
             "searches_waiting": self._seen.searches_waiting,
             "jobs_waiting": self._seen.jobs_waiting,
             "jobs_in_flight": sum(each.jobs_in_flight for each in coordinators),

@@ -267,6 +267,7 @@ class Dispatcher:
             )
         self._not_full[process] = None
         for slot in process.slots:
+            slot.status.pid = process.pid
             # Several nodes of a cluster may be on one host.
             slot.status.machine = host if self.ray.address is None else f"{host} ({process.node_id[:6]})"
         process.become(WorkerState.IDLE)

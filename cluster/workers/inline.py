@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable, Iterable
@@ -27,7 +28,8 @@ class InlineExecutor:
         self._counted_s = 0.0
         """Until when the time with tasks in flight has been counted."""
         self._contexts: set[int] = set()
-        self._status = WorkerStatus(slot=0, state=WorkerState.IDLE, machine=socket.gethostname())
+        machine = socket.gethostname()
+        self._status = WorkerStatus(0, WorkerState.IDLE, machine=machine, pid=os.getpid())
         self._queue = TaskQueue(LaneAffinity([0])) if queue is None else queue
 
     @property

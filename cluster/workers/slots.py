@@ -382,12 +382,12 @@ class Slots:
             if busy_s > 0 and sum(map(jobs_of, results)) == len(jobs):
                 process.rate = sum(task.work for task in jobs) / busy_s
         working = process.slots[: process.threads]
-        done, simulations = counted_of(events)
+        cpu_s, done, simulations = counted_of(events)
         for place, slot in enumerate(working):
             slot.failures = 0
             # Threads share out what there is.
             own = [each // len(working) + (place < each % len(working)) for each in (done, simulations)]
-            slot.status.worked(busy_s / len(working), *own)
+            slot.status.worked(busy_s / len(working), cpu_s / len(working), *own)
         process.rest()
         return busy_s
 

@@ -6,6 +6,7 @@ Rules or evaluators in plain Python hold it, and share their objects between thr
 
 from __future__ import annotations
 
+import os
 import queue
 import socket
 import threading
@@ -40,7 +41,9 @@ class ThreadsExecutor(Executor):
         self._workers = [first or ContextWorkers(make_worker)]
         self._workers += [ContextWorkers(make_worker) for _ in range(1, threads)]
         machine = socket.gethostname()
-        self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
+        self._statuses = [
+            WorkerStatus(slot, WorkerState.IDLE, machine=machine, pid=os.getpid()) for slot in range(threads)
+        ]
         self._used = threads
         self._affinity = LaneAffinity(range(threads))
         self._queue = TaskQueue(self._affinity)
@@ -202,13 +205,16 @@ class ThreadsExecutor(Executor):
     def _run_part(self, slot: int, part: Callable[[], int]) -> None:
         status = self._statuses[slot]
         status.become(WorkerState.BUSY)
-        started = time.perf_counter()
+        started, cpu_s = time.perf_counter(), time.thread_time()
         jobs = 0
         try:
             jobs = foreign(part)
         except Exception as error:
             self._failed = error
-        status.worked(time.perf_counter() - started, jobs, 0)
+        took_s = time.perf_counter() - started
+        # Threads that change the tree wait for each other, which is no want of cores.
+        waits = self._divided[0].job.changes_tree
+        status.worked(took_s, took_s if waits else time.thread_time() - cpu_s, jobs, 0)
         status.become(WorkerState.IDLE)
 
     def _take(self, slot: int) -> list[Task]:

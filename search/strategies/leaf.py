@@ -120,7 +120,8 @@ class LeafRunner(Runner):
     async def _await(self, reached: Reached, job: LeafJob, started: float) -> JobResult:
         temperature = self.context.request.policy_temperature
         done = await await_job(self._evaluator, temperature, reached, job, self._places)
-        return replace(done, duration_s=time.perf_counter() - started)
+        took_s = time.perf_counter() - started
+        return replace(done, duration_s=took_s, cpu_s=took_s)
 
 
 class LeafStrategy(Strategy):

@@ -114,6 +114,8 @@ class PortionArenas:
         self.works = [first or engine.new_workspace()]
         self.works += [engine.new_workspace() for _ in range(1, threads)]
         self._scratch = [scratch_of(context, engine) for _ in range(threads)]
+        self.without_core_s = [0.0] * threads
+        """For how long each thread had no core while it grew portions last, in seconds."""
         self._rows: Statistics | None = None
         self._key: int | None = None
         """That of the snapshot that is the base of the workspaces."""
@@ -138,12 +140,15 @@ class PortionArenas:
         """
         own = self.works[thread], *self._scratch[thread]
         searched = self.arenas[thread], self._params, self._context.root_state.copy()
+        began_s = time.perf_counter() - time.thread_time()
         try:
             with np.errstate(over="ignore"):
-                return self._engine.grow_portions(*searched, batch, *own)
+                lanes = self._engine.grow_portions(*searched, batch, *own)
         except BaseException:
             batch.marks[STOPPED] = 1
             raise
+        self.without_core_s[thread] = time.perf_counter() - time.thread_time() - began_s
+        return lanes
 
 
 @dataclass(eq=False)
@@ -171,4 +176,5 @@ class JoinedJob(DividedJob):
         done.playouts = sum(int(work.tally[PLAYOUTS]) for work in works)
         done.jobs, done.threads, done.portion_s = len(self.jobs), len(works), self._batch.seconds
         done.duration_s = (time.perf_counter() - self._started_s) * done.threads
+        done.cpu_s = done.duration_s - sum(self.shared.without_core_s)
         return closed_up(done) if self.sent else done

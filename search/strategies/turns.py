@@ -131,6 +131,7 @@ class SharedTree:
         """
         results, visits, playouts = self._results
         totals = self.ring.totals.tolist() if self._players > 1 else []
+        took_s = (time.perf_counter() - self._started) * self.threads if sum(self._played) else 0.0
         line, value = self.ring.lines[self._lanes], float(self.ring.values[self._lanes])
         return JobResult(
             index=index,
@@ -138,7 +139,8 @@ class SharedTree:
             jobs=results - self._before[0],
             playouts=playouts - self._before[2],
             threads=self.threads,
-            duration_s=(time.perf_counter() - self._started) * self.threads if sum(self._played) else 0.0,
+            duration_s=took_s,
+            cpu_s=took_s,
             outlook=Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals)),
         )
 

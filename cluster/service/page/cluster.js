@@ -14,10 +14,20 @@ const OTHERS = "others";
 /** With more workers than this a worker is a strip only, and the row of one of them is shown below. */
 const MOST_ROWS = 60;
 const MARKS = 8;
+/** Figures that are always shown. */
+const AT_HEAD = 3;
 /** The shortest time that is drawn, in seconds. */
 const LEAST_S = 60;
-/** A point of the curve is a mean of so many seconds: what one search adds comes in portions, as results are merged. */
+/** The figures are means of so many seconds: what one search adds comes in portions, as results are merged. */
 const MEAN_S = 10;
+/** A point of the curve is the mean of this part of the time that is drawn, half of it before the point: about as much as can be told apart. */
+const PART = 1 / 60;
+/** What is less than this part of the highest point, all the time, would be lower than a pixel. */
+const LEAST = 1 / 200;
+/** The share of a core in jobs below which a worker is starved: other programs use its machine. */
+const STARVED = 0.7;
+/** Seconds over which that share is taken. */
+const RECENT = 5;
 /** Letters of a reason; the rest of it is in the tooltip. */
 const LETTERS = 90;
 const [LOST, STARTING, UNSEEN] = [-1, -2, -3];
@@ -26,7 +36,7 @@ const ALIVE = ["busy", "idle", "preparing"];
 const ENDED = ["given back", "ended"];
 const STATES = { busy: "working", waiting: "waiting for a machine" };
 const CLASSES = { busy: "running", lost: "lost", "given up": "lost", starting: "starting", preparing: "starting" };
-const INKS = ["working", "merging", "idle", "starting", "lost"];
+const INKS = ["working", "starved", "merging", "idle", "starting", "lost"];
 const CLOCK = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
 
 /** Show the cluster from now on, as it changes. Gives back a function that stops it. */
@@ -112,7 +122,7 @@ class View {
     for (const name of ["history", "marks"]) this.all[name] = this.all[name].filter(({ time: then }) => then >= time - span_s && then <= time + step_s);
   }
 
-  #tick({ time, ready, point, marks, now, strips, rates, busy, changed, searches }) {
+  #tick({ time, ready, point, marks, now, strips, cores, rates, busy, changed, searches }) {
     const { all } = this;
     Object.assign(all, { time, ready, now: { ...now, merging: [...all.now.merging.slice(1), now.merging] } });
     Object.assign(all.searches, searches);
@@ -123,10 +133,11 @@ class View {
     for (const worker of changed) {
       const old = all.workers[worker.slot];
       moved ||= old?.machine !== worker.machine;
-      all.workers[worker.slot] = { ...worker, strip: old?.strip ?? Array(all.strip_s).fill(UNSEEN) };
+      all.workers[worker.slot] = { ...worker, strip: old?.strip ?? Array(all.strip_s).fill(UNSEEN), cores: old?.cores ?? Array(all.strip_s).fill(0) };
     }
     all.workers.forEach((worker, slot) => {
       worker.strip = [...worker.strip.slice(1), strips[slot]];
+      worker.cores = [...worker.cores.slice(1), cores[slot]];
       worker.simulations_per_s = rates[slot];
       worker.busy = busy[slot];
     });
@@ -160,7 +171,7 @@ class View {
     const empty = !all.now.searches_running && !all.now.searches_waiting && !Object.keys(all.searches).length;
     byId("cluster-empty").hidden = !empty;
     write(byId("cluster-command"), `banyan search gomoku --server ${api.SERVER}`);
-    byId("cluster-figures").hidden = byId("throughput").hidden = empty;
+    for (const id of ["cluster-figures", "cluster-more", "throughput"]) byId(id).hidden = empty;
     if (!empty) {
       figures(all);
       this.#throughput();
@@ -169,40 +180,58 @@ class View {
   }
 
   #throughput() {
-    const { history, marks, time, span_s, step_s } = this.all;
+    const { history, marks, time, span_s, step_s, now, searches } = this.all;
     const kind = document.querySelector("#measure :checked").value;
     const width = Math.max(280, byId("throughput-plot").clientWidth);
-    const drawn = [history.at(-1)?.time, marks.length, kind, width].join();
+    const drawn = [history.at(-1)?.time, marks.length, kind, width, now.running].join();
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const column = kind === "simulations" ? 1 : 2;
-    const points = Math.round(MEAN_S / step_s);
-    const totals = new Map();
-    for (const { rates } of history) for (const rate of rates) totals.set(rate[0], (totals.get(rate[0]) ?? 0) + rate[column]);
-    const named = [...totals.keys()].filter((id) => id !== OTHERS);
-    this.#colour([...named].sort((a, b) => totals.get(b) - totals.get(a)).slice(0, TONES));
-    const own = named.filter((id) => this.tones.has(id));
-    const values = new Map([...own, ...(totals.size > own.length ? [OTHERS] : [])].map((id) => [id, history.map(() => 0)]));
+    const from = Math.min(time - LEAST_S, Math.max(time - span_s, history[0]?.time ?? time));
+    const mean_s = Math.max(3 * step_s, PART * (time - from));
+    const near = Math.ceil(mean_s / step_s / 2);
+    /** By name: the points of a search, or of those of a game that have ended, and the ids of these. */
+    const found = new Map();
     history.forEach(({ time: then }, i) => {
-      const recent = history.slice(Math.max(0, i + 1 - points), i + 1).filter((point) => point.time > then - MEAN_S);
-      for (const rate of recent.flatMap(({ rates }) => rates)) (values.get(rate[0]) ?? values.get(OTHERS))[i] += rate[column] / recent.length;
+      const around = history.slice(Math.max(0, i - near), i + near + 1).filter((point) => Math.abs(point.time - then) <= mean_s / 2);
+      for (const rate of around.flatMap(({ rates }) => rates)) {
+        const [id] = rate;
+        const ended = id !== OTHERS && searches[id] && !now.running.includes(id);
+        const name = ended ? titleOf(searches[id].game) : id;
+        if (!found.has(name)) found.set(name, { name, values: history.map(() => 0), ended: ended ? new Set() : null });
+        found.get(name).values[i] += rate[column] / around.length;
+        found.get(name).ended?.add(id);
+      }
     });
-    const series = [...values].map(([id, each]) => ({ id, values: each, tone: this.tones.get(id) ?? OTHERS, now: each.at(-1) }));
+    const least = LEAST * Math.max(...sumOf([...found.values()], history.length));
+    for (const { name, values, ended } of found.values()) if (ended && Math.max(...values) < least) found.delete(name);
+    const named = [...found.values()].filter(({ name }) => name !== OTHERS);
+    const total = ({ values }) => values.reduce((sum, value) => sum + value, 0);
+    this.#colour([...named].sort((a, b) => total(b) - total(a)).slice(0, TONES).map(({ name }) => name));
+    const series = named.filter(({ name }) => this.tones.has(name));
+    const rest = [...found.values()].filter((each) => !series.includes(each));
+    if (rest.length) series.push({ name: OTHERS, values: sumOf(rest, history.length), ended: null });
+    for (const each of series) Object.assign(each, { tone: this.tones.get(each.name) ?? OTHERS, now: each.values.at(-1) });
     const groups = together(marks);
     byId("throughput-plot").replaceChildren(
       timeline(history.map((point) => point.time), series, {
-        from: Math.min(time - LEAST_S, Math.max(time - span_s, history[0]?.time ?? time)),
+        from,
         to: time,
         gap: 2.5 * step_s,
         marks: groups.map((group) => ({ ...group[0], title: tell(group) })),
         width,
-        unit: `${kind}/s, mean of ${MEAN_S} s`,
+        unit: `${kind}/s, mean of ${Math.round(mean_s)} s`,
         label: `${kind} a second over time, by search; now ${short(series.reduce((sum, { now }) => sum + now, 0))}`,
         text: short,
       }),
     );
     byId("throughput-searches").replaceChildren(
-      ...series.reverse().map(({ id, tone, now }) => el("li", {}, el("i", { class: `tone-${tone}` }), id === OTHERS ? id : this.#search(id), el("span", { class: "dim" }, now ? ` ${short(now)} ${kind}/s` : " nothing now"))),
+      ...series.reverse().map((each) => {
+        const [first, second] = each.ended ?? [each.name];
+        const who = second ? el("a", { href: "#/searches" }, each.name) : first === OTHERS ? first : this.#search(first);
+        const said = second ? `${each.ended.size} ended` : each.ended ? "ended" : `${short(each.now)} ${kind}/s`;
+        return el("li", {}, el("i", { class: `tone-${each.tone}` }), who, el("span", { class: "dim" }, ` ${said}`));
+      }),
     );
     byId("cluster-marks").replaceChildren(...groups.slice(-MARKS).reverse().map((group) => el("li", { class: group[0].change, title: tell(group) }, tell(group, LETTERS))));
   }
@@ -228,7 +257,8 @@ class View {
     const draw = (row) => row.draw(workers[row.slot], now.merging, inks, time, (id) => this.#search(id));
     const still = byId("cluster-still").checked;
     for (const row of this.rows) {
-      row.node.hidden = still && lately(workers[row.slot]) === "busy";
+      const worker = workers[row.slot];
+      row.node.hidden = still && lately(worker) === "busy" && coreOf([worker]) >= STARVED;
       if (!row.node.hidden) draw(row);
     }
     if (this.compact) draw(this.one);
@@ -278,9 +308,9 @@ class Row {
     this.canvas = el("canvas", { width: 60, height: compact ? 8 : 24, role: "img" });
     this.context = this.canvas.getContext("2d", { willReadFrequently: true });
     this.image = this.context.createImageData(60, this.canvas.height);
-    this.cells = compact ? null : ["state", "rate", "runs", "restarts"].map((each) => el("span", { class: each }));
-    const [state, rate, ...rest] = this.cells ?? [];
-    this.node = el("li", { "data-slot": slot, tabindex: compact ? -1 : null }, compact ? this.canvas : [el("b", { class: "n" }, name), state, rate, this.canvas, ...rest]);
+    this.cells = compact ? null : ["state", "rate", "runs", "process"].map((each) => el("span", { class: each }));
+    const [state, rate, ...facts] = this.cells ?? [];
+    this.node = el("li", { "data-slot": slot, tabindex: compact ? -1 : null }, compact ? this.canvas : [el("b", { class: "n" }, name), state, rate, this.canvas, el("span", { class: "facts" }, facts)]);
   }
 
   draw(worker, merging, inks, time, link) {
@@ -292,10 +322,12 @@ class Row {
       this.canvas.ariaLabel = `Worker ${this.slot}, the last minute: ${this.canvas.title}`;
     }
     if (!this.cells) return;
-    const [state, rate, runs, restarts] = this.cells;
+    const [state, rate, runs, process] = this.cells;
     const word = lately(worker);
-    state.className = `state ${CLASSES[word] ?? ""}`;
-    write(state, STATES[word] ?? word);
+    const core = coreOf([worker]);
+    const starved = word === "busy" && core < STARVED;
+    state.className = `state ${starved ? "starved" : (CLASSES[word] ?? "")}`;
+    write(state, starved ? `${percent(core)} of a core` : (STATES[word] ?? word));
     write(rate, `${short(worker.simulations_per_s)} simulations/s`);
     if (this.search !== worker.search) {
       this.search = worker.search;
@@ -303,7 +335,8 @@ class Row {
       runs.replaceChildren(...(worker.search ? [link(worker.search), this.lasts] : []));
     }
     if (worker.search) write(this.lasts, ` for ${seconds(Math.max(0, Math.round(time - worker.search_since)), 0)}`);
-    write(restarts, worker.restarts ? `${worker.restarts} ${worker.restarts === 1 ? "restart" : "restarts"}` : "");
+    const restarts = worker.restarts ? `${worker.restarts} ${worker.restarts === 1 ? "restart" : "restarts"}` : null;
+    write(process, [worker.pid ? `pid ${worker.pid}` : null, restarts].filter(Boolean).join(", "));
   }
 }
 
@@ -318,26 +351,27 @@ function ink(node) {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-/** Draw the last minute of a worker: a column of pixels is a second, from the ground up working, merging, idle. */
-function paint({ data, width, height }, { strip, state }, merging, [working, waiting, idle, starting, lost]) {
+/** Draw the last minute of a worker: a column of pixels is a second, from the ground up working, without a core, merging, idle. */
+function paint({ data, width, height }, { strip, cores, state }, merging, [working, starved, waiting, idle, starting, lost]) {
   const pixels = new Uint32Array(data.buffer).fill(0);
   strip.forEach((share, x) => {
     if (share === UNSEEN || (share === LOST && ENDED.includes(state))) return;
+    const core = height - Math.round((cores[x] / 100) * height);
     const top = height - Math.round((share / 100) * height);
     const next = top - Math.round((Math.min(100 - share, merging[x]) / 100) * height);
     for (let y = 0; y < height; y += 1) {
       // Lost seconds are striped, so that they are not told by their colour alone.
-      const drawn = share === LOST ? (y % 4 < 2 ? lost : 0) : share === STARTING ? starting : y >= top ? working : y >= next ? waiting : idle;
+      const drawn = share === LOST ? (y % 4 < 2 ? lost : 0) : share === STARTING ? starting : y >= core ? working : y >= top ? starved : y >= next ? waiting : idle;
       pixels[y * width + x] = drawn;
     }
   });
 }
 
 /** What a worker did in the last minute, as words. */
-function minute({ strip, state }, merging) {
-  const seen = strip.flatMap((share, i) => (share >= 0 ? [[share, Math.min(100 - share, merging[i])]] : []));
+function minute({ strip, cores, state }, merging) {
+  const seen = strip.flatMap((share, i) => (share >= 0 ? [[cores[i], Math.min(100 - share, merging[i]), share - cores[i]]] : []));
   const mean = (k) => percent(seen.reduce((sum, each) => sum + each[k], 0) / (100 * seen.length));
-  const words = seen.length ? [`working ${mean(0)}, merging ${mean(1)}`] : [];
+  const words = seen.length ? [`working ${mean(0)}, merging ${mean(1)}, waiting for the machine ${mean(2)}`] : [];
   for (const [value, word] of [[LOST, ENDED.includes(state) ? state : "lost"], [STARTING, "starting"]]) {
     const count = strip.filter((share) => share === value).length;
     if (count) words.push(`${word} ${count} s`);
@@ -354,15 +388,28 @@ function alive(workers) {
   return `${workers.filter(({ state }) => ALIVE.includes(state)).length} of ${workers.length} workers alive${away}`;
 }
 
+/** The share of a core that these workers had in the jobs of the last seconds; 1 if they had no jobs. */
+function coreOf(workers) {
+  const sum = (name) => workers.flatMap((worker) => worker[name].slice(-RECENT)).reduce((all, share) => all + Math.max(0, share), 0);
+  return sum("strip") ? sum("cores") / sum("strip") : 1;
+}
+
+/** The values of several series, added up, at each of so many points. */
+function sumOf(series, points) {
+  return Array.from({ length: points }, (_, i) => series.reduce((sum, { values }) => sum + values[i], 0));
+}
+
 const bytes = (n) => (n < 1000 ? `${n} B` : `${short(n)}B`);
 
-/** The figures at the head: name, value with its unit, what else belongs to it, and what it means. */
-function figures({ now, history, time }) {
-  const list = byId("cluster-figures");
+/** The figures at the head, and more: name, value with its unit, what else belongs to it, and what it means. */
+function figures({ now, history, time, workers }) {
+  const [head, more] = [byId("cluster-figures"), byId("merge-figures")];
   const recent = history.filter((point) => point.time > time - MEAN_S);
   const mean = (column) => short(recent.flatMap(({ rates }) => rates).reduce((sum, rate) => sum + rate[column], 0) / Math.max(1, recent.length));
+  const core = coreOf(workers);
   const shown = [
     ["Throughput", `${mean(1)} simulations/s`, `${mean(2)} playouts/s`, `Of all searches together, mean of the last ${MEAN_S} s`],
+    ["Workers", `${workers.filter(({ state }) => ALIVE.includes(state)).length} of ${workers.length} alive`, now.jobs_in_flight ? `jobs get ${percent(core)} of a core` : "no jobs", "The share of a core that workers had while they ran jobs in the last seconds. It is low where other programs use their machines"],
     ["Searches", `${now.searches_running} running`, `${now.searches_waiting} waiting`, "A waiting search begins when a running one has ended"],
     ["Jobs", `${now.jobs_in_flight} in flight`, `${now.jobs_waiting} waiting`, "A job is what a worker does in one go. In flight: sent out, and its result is not back yet"],
     ["Merge lag", now.merge_lag_s < 1 ? `${Math.round(1000 * now.merge_lag_s)} ms` : seconds(now.merge_lag_s), `${now.results_waiting} ${now.results_waiting === 1 ? "result waits" : "results wait"} to be merged`, "Age of the oldest result that is not merged. Results are merged in the order of their jobs, so that answers do not depend on timing"],
@@ -371,11 +418,16 @@ function figures({ now, history, time }) {
     ["Unobserved samples", short(now.unobserved_samples), "in flight", "Simulations that are under way: chosen in a tree, their results not counted yet"],
     ["Memory of trees", bytes(now.tree_bytes), `largest of a worker ${bytes(now.worker_tree_bytes)}`, "Trees that the server keeps for running searches, and the largest one that a worker reported"],
   ];
-  if (!list.children.length) list.append(...shown.map(([name, , , title]) => el("div", { title }, el("dt", {}, name), el("dd"), el("dd", { class: "dim small" }))));
-  shown.forEach(([, value, more], i) => {
-    write(list.children[i].children[1], value);
-    write(list.children[i].children[2], more);
+  if (!head.children.length) {
+    const made = shown.map(([name, , , title]) => el("div", { title }, el("dt", {}, name), el("dd"), el("dd", { class: "dim small" })));
+    head.append(...made.slice(0, AT_HEAD));
+    more.append(...made.slice(AT_HEAD));
+  }
+  [...head.children, ...more.children].forEach(({ children: [, value, rest] }, i) => {
+    write(value, shown[i][1]);
+    write(rest, shown[i][2]);
   });
+  head.children[1].classList.toggle("starved", core < STARVED);
 }
 
 /** Marks by groups of what happened at once, for the same reason, on the same machine. */

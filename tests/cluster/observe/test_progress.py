@@ -172,9 +172,11 @@ def test_rates_are_those_of_the_last_seconds() -> None:
     for time_s, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
         times.append(time_s)
         # The worker was busy for another search before.
-        counters.simulations, worker.busy_s = simulations, 50.0 + busy_s
-        figures = sampler.sample(session).figures
+        counters.simulations, worker.busy_s, worker.cpu_s = simulations, 50.0 + busy_s, min(busy_s, 2.2)
+        sample = sampler.sample(session)
+        figures = sample.figures
         assert figures.workers[0].busy < 1.0 or time_s == 2.0
+        assert ("workers get 20 % of a core" in observed.line_of(sample)) == (time_s == 4.0)
     assert figures.simulations_per_s == 700
     assert [each.busy for each in figures.workers] == [0.5]
 

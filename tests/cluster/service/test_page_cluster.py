@@ -21,6 +21,19 @@ pytestmark = pytest.mark.slow
 FAKE = (Path(__file__).parent / "fake_cluster.js").read_text().partition("\n(")[2]
 """A function of the page that answers its requests for events of a cluster."""
 LEAST_CONTRAST = 4.5
+WORKING = re.compile(r"^(working|\d+ % of a core)$")
+"""What a worker with a job shows; it may be that other tests use its core."""
+THICKNESS = """path => {
+    const points = path.getAttribute("d").split("Z")[0].slice(1).split("L");
+    const ys = points.map((point) => Number(point.split(" ")[1]));
+    return [...Array(ys.length / 2).keys()].map((i) => ys[ys.length - 1 - i] - ys[i]);
+}"""
+"""How high an area of the plot is at each point of time, up to the first gap."""
+LEFT = """() => {
+    const view = [...document.querySelectorAll("main > *")].find((each) => !each.hidden);
+    const first = [document.querySelector(".brand"), view.firstElementChild];
+    return first.map((each) => each.getBoundingClientRect().x);
+}"""
 TICK_MS = 30
 """Of the processor, for the scripts of a tick with 500 workers: about 12, those of this test among them."""
 COLOURS = """canvas => {
@@ -61,7 +74,7 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
     # One that does not end meanwhile.
     client.submit({"game": "gomoku:size=9", "seconds": 100, "strategy": "tree", "lanes": 4})
     states = page.locator("#machines .state")
-    expect(states).to_have_text(["working", "working"])
+    expect(states).to_have_text([WORKING, WORKING])
     expect(page.locator("#cluster-figures")).to_contain_text(re.compile(r"[1-9][\d.]* [kM] simulations/s"))
     expect(page.locator("#throughput-searches a").first).to_have_text(re.compile("Gomoku, "))
     expect(page.locator("#machines h3")).to_have_count(1)
@@ -72,14 +85,14 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
         re.compile(r"Worker \d on .+ was lost: its process ended \(ActorDiedError\)$")
     )
     expect(page.locator("#throughput-plot .mark.lost")).to_have_count(1)
-    expect(page.locator("#machines .restarts", has_text="1 restart")).to_have_count(1)
-    expect(states).to_have_text(["working", "working"])
+    expect(page.locator("#machines .process", has_text=re.compile(r"pid \d+, 1 restart"))).to_have_count(1)
+    expect(states).to_have_text([WORKING, WORKING])
     row = page.locator("#machines li", has_text="1 restart")
     strip = row.locator("canvas")
-    expect(strip).to_have_attribute("title", re.compile(r"working \d+ %, merging <?\d+ %, lost \d+ s"))
+    expect(strip).to_have_attribute("title", re.compile(r"working \d+ %, merging <?\d+ %, .+, lost \d+ s"))
     # Of its strip too: the seconds without a process have a colour that seconds of work have not.
     other = page.locator("#machines li", has_not_text="1 restart").locator("canvas")
-    assert set(strip.evaluate(COLOURS)) > set(other.evaluate(COLOURS)[-5:])
+    assert set(strip.evaluate(COLOURS)) - set(other.evaluate(COLOURS))
     row.locator("a").click()
     expect(page.locator("#watch")).to_be_visible()
     found.leave()
@@ -164,6 +177,36 @@ def test_five_hundred_workers_are_seen_at_once(browser: Browser, server: Server)
     assert found.complaints == []
 
 
+def test_starved_workers_and_searches_that_have_ended_are_told(browser: Browser, server: Server) -> None:
+    settings = {"machines": 2, "each": 4, "searches": 4, "ended": 6}
+    found = fake(browser, server, settings, viewport={"width": 1900, "height": 900})
+    page = found.page
+    starved = page.locator("#machines li").nth(5)
+    expect(starved).to_contain_text(re.compile(r"[1-6]\d % of a core.*pid 4005"))
+    expect(starved.locator("canvas")).to_have_accessible_name(re.compile("waiting for the machine [3-7]. %"))
+    page.get_by_label("Only those that do not work").check()
+    expect(starved).to_be_visible()
+    expect(page.locator("#machines li").nth(4)).to_be_hidden()
+    expect(page.locator("#cluster-figures")).to_contain_text(re.compile(r"jobs get [89]\d % of a core"))
+    expect(page.locator("#merge-figures")).to_be_hidden()
+    page.click("#cluster-more summary")
+    expect(page.locator("#merge-figures")).to_contain_text("Merge lag")
+    # Those of gomoku are one, and the one of hex would be lower than a pixel.
+    key = page.locator("#throughput-searches li")
+    expect(key).to_have_count(5)
+    expect(key.first).to_have_text("Gomoku 5 ended")
+    # They ran for 30 s: points 100 to 114 of two seconds.
+    heights = page.locator("#throughput-plot .area").last.evaluate(THICKNESS)
+    assert sum(height > 0.99 * max(heights) for height in heights) >= 9
+    among = [i for i, height in enumerate(heights) if height > 0.01 * max(heights)]
+    assert (among[0], among[-1]) == (97, 117)
+    for view in ("cluster", "play", "searches", "reports"):
+        page.click(f"#to-{view}")
+        assert len({round(x) for x in page.evaluate(LEFT)}) == 1
+    found.leave()
+    assert found.complaints == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("each", "searches"), [(4, 9), (50, 2), (4, 0)])
 def test_it_fits_a_phone_and_can_be_read(
@@ -177,5 +220,7 @@ def test_it_fits_a_phone_and_can_be_read(
     assert found.page.evaluate("document.documentElement.scrollWidth") == 390
     seen = {f"{text['where']}: {text['words']}": round(text["ratio"], 2) for text in found.contrasts()}
     assert len(seen) > 15
+    expect(found.page.get_by_role("button", name="Colours: auto")).to_have_text("\u25d0 Colours: auto")
+    expect(found.page.locator("#theme span")).to_be_hidden()
     assert {name: ratio for name, ratio in seen.items() if ratio < LEAST_CONTRAST} == {}
     found.leave()

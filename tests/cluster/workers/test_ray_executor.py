@@ -104,6 +104,8 @@ def test_one_two_and_three_workers_give_the_digest_of_the_inline_search(
         assert result.answer == expected.answer
         assert result.workers == workers
         assert result.jobs_retried == 0
+        assert all(0 < worker.cpu_s <= worker.busy_s for worker in ray_executor.workers)
+        assert [worker.pid for worker in ray_executor.workers] == ray_executor.worker_pids()
 
 
 @pytest.mark.parametrize(

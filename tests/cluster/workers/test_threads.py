@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import banyan
 import pytest
 
+from cluster.observe.view import STARVED
 from cluster.runtime.session import Session, session_on
 from cluster.runtime.tasks import JobDone, Task
 from cluster.workers.choose import make_executor
@@ -53,6 +55,17 @@ def test_any_number_of_threads_gives_the_answer_of_one(strategy: str) -> None:
                 result, _ = search_on(executor, request)
                 assert result.digest == expected, game
                 executor.use(3)
+
+
+@compiled_only
+@pytest.mark.parametrize("strategy", ["root", "tree"])
+def test_threads_that_share_a_core_count_their_part_of_it(strategy: str) -> None:
+    with threads(4) as executor:
+        for thread in executor.thread_ids:
+            os.sched_setaffinity(thread, {min(os.sched_getaffinity(0))})
+        search_on(executor, SearchRequest("gomoku", strategy=strategy, lanes=4, seconds=1))
+        busy_s = sum(worker.busy_s for worker in executor.workers)
+        assert 0 < sum(worker.cpu_s for worker in executor.workers) < STARVED * busy_s
 
 
 CONTEXT = open_search(SearchRequest("tictactoe", simulations=1)).context
