@@ -5,6 +5,8 @@
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
+#   make pictures   those of the page, of Prometheus and of the record of 16 cores in cluster/plots (four minutes)
+#   make measured-pictures   those in cluster/plots that show what this machine measures, which must be idle
 #   make load       a service under load for five minutes, and once more while things are killed
 #   make test-hosts   searches across three hosts on this machine, whose links are cut (as root)
 #   make test-autoscaler   a search for which Ray's autoscaler brings machines
@@ -18,7 +20,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-all test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
+.PHONY: pictures measured-pictures demo test test-all test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -35,6 +37,16 @@ test-resume: $(VENV)/installed-test-all
 load: $(VENV)/installed-test-all
 	$(BIN)/python -m tests.faults.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5
 	$(BIN)/python -m tests.faults.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5 --kill worker,server,ray
+
+pictures: $(VENV)/installed-test-all
+	$(BIN)/python -m cluster.lab.throughput.speedup_report cluster/lab/records/sixteen_cores.json cluster/plots/speedup.png
+	$(BIN)/python -m tests.cluster.service.pictures
+
+measured-pictures: $(VENV)/installed
+	$(BIN)/banyan predict gomoku --strategies root,tree --workers 1,16,64,256,1024 --lanes 1024 --simulations 15000000000 --cores 16 --out build/pictures
+	$(BIN)/banyan tune gomoku --out build/pictures
+	cp build/pictures/predict.png cluster/plots/predict_gomoku.png
+	cp build/pictures/tune.png cluster/plots/
 
 test-hosts: $(VENV)/installed-test-all
 	$(BIN)/python -m tests.faults.hosts

@@ -36,7 +36,6 @@ HAND_WRITTEN = {
     "cluster/README.md": 1400,
     "cluster/service/README.md": 1350,
     "cluster/lab/sources/README.md": 650,
-    "cluster/lab/sources/CONCLUSIONS.md": 800,
     "deploy/README.md": 1500,
     "deploy/games/README.md": 50,
 }

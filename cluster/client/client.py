@@ -106,6 +106,10 @@ class Requests(ABC, Generic[Reply]):
         body = {"moves": moves, "position": position}
         return self._send("POST", f"/games/{quote(spec, safe='')}/positions", json=body)
 
+    def move(self, spec: str, body: dict[str, Any]) -> Reply:
+        """A player's move; ``body`` has the fields of the API: the position, and the ``player``."""
+        return self._send("POST", f"/games/{quote(spec, safe='')}/moves", json=body)
+
 
 def path_of(search_id: str) -> str:
     """The path of a search."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -258,7 +259,9 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = request_of(own, kind) if issubclass(kind, SearchRequest) else kind(**own)
         return command(**values)
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    # In help each paragraph is wrapped anew; typer keeps the line breaks of all but the first.
+    run.__name__ = command.__name__
+    run.__doc__ = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.getdoc(command) or "")
     run.__annotations__ = {}
     run.numbers = {  # type: ignore[attr-defined]
         each.name: kind
@@ -311,7 +314,7 @@ def _option(name: str, hint: Any, declared: Any, is_search: bool = False) -> Par
         option, default = knob.option, knob.asked_default
         names = f"--{knob.cli}"
         read: Callable[[Any], Any] | None = None if is_search else replace(knob, name=knob.cli).check
-        if knob.kind is bool and (default or is_search):
+        if knob.kind is bool and (default or knob.nullable or is_search):
             names += f"/--no-{knob.cli}"
         if knob.kind is tuple:
             hint, default, read = str | None, None, _divided

@@ -31,10 +31,10 @@ MATCH = "Match"
 
 def list_players(output: ResultOptions) -> None:
     """List the players."""
+    from cluster.lab.sources.table import described_players
     from cluster.report.table import Table, left, text
-    from search.players import describe, names
 
-    rows = [{"name": name, "description": describe(name)} for name in names()]
+    rows = described_players()
     table = Table(left("player", "what it does"))
     for row in rows:
         table.add(text(row["name"], "strong"), row["description"])

@@ -111,7 +111,8 @@ class Sampler:
         """Recent simulations per second, and for each worker the recent share of time spent in jobs."""
         busy_s = [worker.busy_s for worker in session.executor.workers]
         if not self._samples:
-            self._samples.append((session.elapsed_before_s, session.simulations_before, []))
+            # Workers of a service have been busy for other searches before.
+            self._samples.append((session.elapsed_before_s, session.simulations_before, busy_s))
         self._samples.append((now_s, session.coordinator.counters.simulations, busy_s))
         while len(self._samples) > 2 and self._samples[1][0] <= now_s - RATE_S:
             self._samples.popleft()

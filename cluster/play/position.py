@@ -12,6 +12,7 @@ from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.game import CHANCE, Game, State
 from games.spec import parse_game_spec
+from search.players import suited
 from search.players.presets import STRONGEST, opponent_of
 
 
@@ -132,8 +133,8 @@ def split_moves(moves: str | None) -> tuple[str, ...]:
 
 
 def describe(game: Game) -> dict[str, Any]:
-    """The description of a game: its options with their accepted values, examples of moves, and the
-    name of the player that plays it best."""
+    """The description of a game: its options with their accepted values, examples of moves, the
+    name of the player that plays it best, and of all that play it."""
     state = game.initial_state()
     moves = game.legal_moves(state)
     examples = sorted({moves[0], moves[len(moves) // 2], moves[-1]})
@@ -148,6 +149,7 @@ def describe(game: Game) -> dict[str, Any]:
         ],
         "example_moves": [game.format_move(state, move) for move in examples],
         "opponent": opponent_of(STRONGEST, game).partition(":")[0],
+        "opponents": suited(game),
     }
 
 

@@ -14,17 +14,23 @@ from typing import Any
 from cluster.report.machine import provenance
 from cluster.system.files import replacing
 
-COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00"}
-"""Colours of the strategies: colour-blind readers tell them apart, and so do prints in shades of grey."""
+COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#d55e00"}
+"""Colours of the strategies, here and on the page: of Okabe and Ito (2008), for colour-blind readers, with a
+contrast of at least 3 to white and to black. Prints in shades of grey need the markers."""
+COLUMN, TALL = 3.4, 4.4
+"""Inches: the width of a column of a paper, and the height of a figure of two panels in it."""
 FOOT_IN = 0.22
 """Height of the line at the foot, in inches; half of it lies between panels and legend."""
-SIZE, SMALL = 11.0, 8.5
-"""Size of the title, and of details, warnings and the labels of ticks, in points."""
+SIZE, SMALL, FINE = 10.0, 8.0, 7.0
+"""Size of the title, of texts and axes, and of legend and foot, in points."""
 LETTER, LINE = 0.56, 1.3
 """Width of a letter and height of a line, as multiples of the size."""
 WARNING = "#a01010"
-APART = 4
+DPI = 200
+APART = 8
 """Least distance between the labels of two ticks, in pixels."""
+GREY = "#666666"
+"""The colour of what is no measurement: ideals and ceilings."""
 MARKERS = "osD^vP*X"
 Figure = tuple[float, float, float]
 """A value with the ends of its interval."""
@@ -39,19 +45,20 @@ def new_figure(width: float, height: float) -> Any:
     """An empty figure of this size in inches."""
     from matplotlib.figure import Figure as Drawing
 
-    return Drawing((width, height), layout="constrained")
+    return Drawing((width, height), DPI, layout="constrained")
 
 
 def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float] = ()) -> None:
     """Give a panel labels and a grid; with ``doublings`` an axis to the base 2 across, with these ticks."""
-    panel.set_xlabel(across)
-    panel.set_ylabel(up)
+    panel.set_xlabel(across, fontsize=SMALL)
+    panel.set_ylabel(up, fontsize=SMALL)
     if doublings:
         panel.set_xscale("log", base=2)
         panel.set_xticks(doublings, [_short(tick) for tick in doublings])
         panel.minorticks_off()
     panel.tick_params(labelsize=SMALL)
     panel.grid(color="#eeeeee")
+    panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
 
 
@@ -101,13 +108,19 @@ def save(
     where: str | None = None,
     columns: int = 4,
     warnings: Sequence[str] = (),
+    about: str = "",
 ) -> None:
-    """Write a figure after `complete`. In an SVG all letters are outlines: it needs no fonts."""
+    """Write a figure after `complete`. In an SVG all letters are outlines: it needs no fonts.
+
+    ``about``: what the file says of the figure in addition to its details.
+    """
     from matplotlib import rc_context
 
     complete(figure, title, details, where or provenance(), columns, warnings)
     with rc_context({"svg.hashsalt": "banyan"}), replacing(path) as beside:
-        figure.savefig(beside, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        texts = {"Title": title, "Description": f"{about}; {details}".removeprefix("; ")}
+        dated = {"Date": None} if path.suffix == ".svg" else {}
+        figure.savefig(beside, metadata=texts | dated)
 
 
 def complete(
@@ -132,18 +145,20 @@ def complete(
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    # Strategies first.
+    labels = sorted(handles, key=lambda label: label.partition(",")[0] not in COLOURS)
     foot = FOOT_IN / height
     legend = figure.legend(
-        handles.values(),
-        handles.keys(),
+        [handles[label] for label in labels],
+        labels,
         loc="lower center",
         bbox_to_anchor=(0.5, foot),
         ncols=columns,
-        fontsize=8,
+        fontsize=FINE,
         frameon=False,
     )
     legend.set_in_layout(False)
-    figure.text(0.01, 0.05 / height, where, fontsize=7, color="#666666")
+    figure.text(0.01, 0.05 / height, where, fontsize=FINE - 1, color="#666666")
     # Panels use the space that texts, legend and foot leave.
     bottom = 1.5 * foot + legend.get_window_extent().height / figure.bbox.height
     figure.get_layout_engine().set(rect=(0, bottom, 1, top - bottom))

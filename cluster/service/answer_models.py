@@ -282,6 +282,13 @@ class GameSummary(BaseModel):
         description="The player that plays it best, as far as is known: `uct` is a search.",
         examples=["alphabeta"],
     )
+    opponents: list[str] = Field(description="Players that can play it, by name.")
+
+
+class PlayerSummary(BaseModel):
+    name: str
+    description: str = Field(description="With options, of which the reference has all.")
+    source: str = Field(description="The document whose program it is; empty if it is none of a document.")
 
 
 class GameView(GameSummary):
@@ -298,6 +305,7 @@ class GameView(GameSummary):
 
 class GameList(BaseModel):
     games: list[GameSummary]
+    players: list[PlayerSummary]
     workers: str = Field(description="How the workers share their machines with other programs.")
 
 

@@ -44,15 +44,17 @@ class Foreign:
     def ask(
         self,
         call: str,
-        game: str,
+        subject: str,
         *arguments: Any,
+        field: str = "game",
         address: str | None = None,
         check: Callable[[], object] = lambda: None,
     ) -> dict[str, Any]:
-        """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
+        """Run a call of `foreign_process.CALLS`; the arguments are pickled. Returns its result.
 
+        ``subject``, ``field``: the game, or another field of the request, that fails if the call does.
         ``address``, ``check``: as in `Turns.turn`; ``address`` None: waits even if many requests are waiting.
-        When ``check`` raises during the call, the process is ended. Raises InvalidInput (field ``game``, or
+        When ``check`` raises during the call, the process is ended. Raises InvalidInput (that field, or
         the field that the call refuses) and Problem (429: too many requests; 503: there is no process).
         """
         turn = nullcontext() if address is None else self._turns.turn(address, check)
@@ -61,7 +63,8 @@ class Foreign:
         if "refused" in answer:
             raise InvalidInput(*answer["refused"])
         if "reason" in answer:
-            raise InvalidInput("game", game, f"a game that can be played here (this one {answer['reason']})")
+            accepted = f"a {field} that can be played here (this one {answer['reason']})"
+            raise InvalidInput(field, subject, accepted)
         value: dict[str, Any] = answer["value"]
         return value
 

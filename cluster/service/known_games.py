@@ -18,6 +18,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from cluster.lab.sources.table import described_players
 from cluster.matches.game import Cancelled
 from cluster.play import described_built_in
 from cluster.service import positions
@@ -30,12 +31,16 @@ from games import user_games as own
 from games.errors import InvalidInput
 from games.spec import GYM, OPENSPIEL, TEXT_OF, Spec, file_of, parse_game_spec
 from search.evaluator import EXTERNAL
+from search.players.presets import NAMES
 from search.prepare import check_request
 from search.request import SearchRequest
 
 MOVES = 8
 """Largest number of requests for moves that are served or wait, for players whose kernels are compiled; for
 others as many again. More would block all threads of the server."""
+PLAYER_S = 40.0
+"""CPU seconds of a request for the move of a player that a client names, which may compile its kernels. Its
+own budget need not be one of time."""
 PASSED = 1024
 """Number of requests that are remembered as having passed a trial, more than can be open at a time; and of
 players that are remembered as compiled."""
@@ -122,12 +127,17 @@ class KnownGames:
     def __init__(self, allowed: AllowedGames | None = None, workers: str = "") -> None:
         """``workers``: how the workers of the service share their machines, in words."""
         self.allowed, self.workers = allowed or AllowedGames(), workers
-        self._foreign = Foreign()
+        self._foreign, self._players = Foreign(), Foreign(seconds=PLAYER_S)
         self._moves, self._compiling = Turns(MOVES), Turns(MOVES)
         self._compiled: set[tuple[str, str]] = set()
         """Games and presets whose players have moved."""
         self._closed = False
         self._passed: set[SearchRequest] = set()
+
+    @cached_property
+    def players(self) -> list[dict[str, str]]:
+        """Descriptions of all players."""
+        return described_players()
 
     @cached_property
     def all(self) -> list[dict[str, Any]]:
@@ -160,10 +170,11 @@ class KnownGames:
     def move(
         self, spec: str, body: MoveBody, address: str = "", gone: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """The move of a preset's player. One is computed at a time, and beside it one that compiles a player.
+        """The move of a player. Of presets one is computed at a time, and beside it one that compiles; of
+        players that a client names one, in a separate process.
 
         ``gone``: whether the client, of this address, waits no more. Raises InvalidInput (fields ``game``,
-        ``moves``, ``position``, ``preset``), Problem (429, 503).
+        ``player``, or one of the body), Problem (429, 503).
         """
 
         def clock() -> float:
@@ -174,7 +185,10 @@ class KnownGames:
         try:
             if self.allowed.is_foreign(spec):
                 return self._foreign.ask("move", spec, spec, body, address=address, check=clock)
-            key = positions.load(spec).spec, body.preset
+            if body.player not in NAMES:
+                asked = body.player, spec, body
+                return self._players.ask("move", *asked, field="player", address=address, check=clock)
+            key = positions.load(spec).spec, body.player
             if key not in self._compiled:
                 # A move of no length, beside moves of players that are compiled.
                 with self._compiling.turn(address, clock):
@@ -210,9 +224,10 @@ class KnownGames:
             self._try(request)
 
     def close(self) -> None:
-        """End the separate process, running trials, and moves."""
+        """End the separate processes, running trials, and moves."""
         self._closed = True
         self._foreign.close()
+        self._players.close()
 
     def _try(self, request: SearchRequest, address: str | None = None) -> str | None:
         found: dict[str, str | None] = self._foreign.ask("check", request.game, request, address=address)

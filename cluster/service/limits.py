@@ -66,9 +66,10 @@ class Settings:
         metavar="NAME",
         envvar="BANYAN_ALLOW_GAMES",
     )
-    allow_speedup: bool = _access(
-        False,
+    allow_speedup: bool | None = _access(
+        None,
         help="Clients may measure the speedup of the workers, which takes them from searches meanwhile.",
+        unset="yes, if only this machine has access",
     )
     checkpoint_every: float = option(
         10.0,

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import games
-from cluster.matches.game import ask, dealt, drawn, seed_of
+from cluster.matches.game import PlayerFailed, ask, dealt, drawn, seed_of
+from cluster.play.call import SECONDS
 from cluster.play.play import FLEET_STREAM
 from cluster.play.position import Position, describe
 from cluster.service.request_models import MoveBody, PositionBody
@@ -21,8 +22,9 @@ from games.board import draw
 from games.errors import InvalidInput
 from games.game import CHANCE, Board, Game, State
 from games.rng import new_stream
+from games.spec import Spec, parse_spec
 from search.players import Choice, player_of
-from search.players.presets import STRONGEST, opponent_of, settings_of
+from search.players.presets import NAMES, STRONGEST, opponent_of, settings_of
 
 CHANCES_SEED = 1
 MOVE_MEMORY_MB = 256
@@ -62,16 +64,7 @@ def game_json(spec: str) -> dict[str, Any]:
 def read(spec: str, body: PositionBody) -> dict[str, Any]:
     """The description of a position. Raises InvalidInput (field ``game``, or one of the body)."""
     game = load(spec)
-    state = _start(game, body.position, body.deal)
-    placing = None
-    if body.fleet is not None:
-        if body.deal is None or body.show is None:
-            raise InvalidInput("fleet", ",".join(body.fleet), "null without deal and show")
-        stream = new_stream(seed_of(body.deal, FLEET_STREAM))
-        state, placing, places = game.hide(state, body.show, body.fleet, stream)
-        if placing and body.moves:
-            raise InvalidInput("fleet", ",".join(body.fleet), f"a place for the {placing}, or no moves")
-    played = game.play_text(state, body.moves)
+    state, played, placing, places = _after(game, body)
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
     secret = None if body.show is None else game.secret(state, body.show)
@@ -92,26 +85,37 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
 
 
 def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_time) -> dict[str, Any]:
-    """The move of a preset's player, with its value and effort; where chance moves, an outcome.
+    """The move of a player, with its value and effort; where chance moves, an outcome.
 
-    ``clock`` returns CPU seconds of the calling thread. Raises InvalidInput (fields ``game``, ``moves``,
-    ``position``, ``preset``), and what the clock raises if that is Cancelled.
+    ``clock`` returns CPU seconds of the calling thread. Raises InvalidInput (field ``game``, or one of the
+    body), and what the clock raises if that is Cancelled.
     """
     game = load(spec)
-    state = _start(game, body.position, None)
-    played = game.play_text(state, body.moves)
+    state, played, placing, _ = _after(game, body)
+    if placing:
+        raise InvalidInput("fleet", ",".join(body.fleet or ()), f"a place for the {placing} too")
     if game.calls.is_terminal(state):
         raise InvalidInput("moves", " ".join(body.moves), "a position in which the game is not over")
     if game.calls.current_player(state) == CHANCE:
         player, spent_s = game.name_of(CHANCE), 0.0
         choice = Choice(drawn(game, state, body.seed), thought="drawn")
     else:
-        player = opponent_of(body.preset, game, body.seconds)
-        # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
-        limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
-        mover = player_of(limited, game)
+        player = body.player
+        if player in NAMES:
+            player = opponent_of(player, game, body.seconds or SECONDS)
+        limited = parse_spec(player, "player")
+        if limited.name == "uct":
+            # A tree that suffices for the longest move, not the memory of a search by itself.
+            limited = Spec(limited.name, {"memory": str(MOVE_MEMORY_MB), **limited.options})
+        mover = player_of(str(limited), game)
         mover.clock = clock
-        choice, spent_s = ask(mover, game, state, body.seed, played if body.position is None else None, clock)
+        past = played if body.position is None else None
+        try:
+            choice, spent_s = ask(mover, game, state, body.seed, past, clock)
+        except PlayerFailed as error:
+            if isinstance(error.__cause__, InvalidInput):
+                raise error.__cause__ from None
+            raise
     made = {"game": game.spec, "player": player, "move": game.format_move(state, choice.move)}
     return asdict(choice) | made | {"cpu_s": spent_s}
 
@@ -121,6 +125,23 @@ def seen(game: Game, position: str | None) -> str | None:
     if position is None or not game.hidden_information:
         return position
     return game.format_seen(game.parse_position(position))
+
+
+def _after(game: Game, body: PositionBody) -> tuple[State, list[int], str | None, tuple[str, ...]]:
+    """(the position after the moves, their codes, the ship that is placed next, its places).
+
+    Raises InvalidInput (one field of the body).
+    """
+    state = _start(game, body.position, body.deal)
+    placing, places = None, tuple[str, ...]()
+    if body.fleet is not None:
+        if body.deal is None or body.show is None:
+            raise InvalidInput("fleet", ",".join(body.fleet), "null without deal and show")
+        stream = new_stream(seed_of(body.deal, FLEET_STREAM))
+        state, placing, places = game.hide(state, body.show, body.fleet, stream)
+        if placing and body.moves:
+            raise InvalidInput("fleet", ",".join(body.fleet), f"a place for the {placing}, or no moves")
+    return state, game.play_text(state, body.moves), placing, places
 
 
 def _start(game: Game, position: str | None, seed: int | None) -> State:

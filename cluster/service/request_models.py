@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
+from games.spec import Options, is_path, parse_spec
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
 from search.request import DEFAULT_MEMORY_MB, SearchRequest, request_of
@@ -34,7 +35,7 @@ EXAMPLE: dict[str, Any] = {
     "lanes": 8,
     "seed": 7,
 }
-MOVE_EXAMPLE: dict[str, Any] = {"moves": ["a7", "g7"], "preset": "best", "seconds": 0.5}
+MOVE_EXAMPLE: dict[str, Any] = {"moves": ["a7", "g7"], "player": "best", "seconds": 0.5}
 EVALUATOR_HELP = (
     "Strategy leaf: `external` if clients evaluate the leaves (`GET leaves`, `POST evaluations`), with PUCT "
     "in the tree and a budget in simulations. null: playouts."
@@ -180,21 +181,22 @@ class PositionBody(Strict):
     )
 
 
-class MoveBody(Strict):
-    """A position, and the player that is asked for its move there."""
+class MoveBody(PositionBody):
+    """A position, and the player that is asked for its move there. A player that sees what is hidden needs
+    `deal`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [MOVE_EXAMPLE]})
 
-    moves: Moves = Field(default=[], description="In the game's notation.")
-    position: Text | None = Field(default=None, description="As an answer gave it; null: the start.")
-    preset: Text = Field(
+    player: Text = Field(
         default=STRONGEST,
-        json_schema_extra={"enum": list(NAMES)},
         description="Who is asked: best, the strongest player known for the game; plain, UCT with random "
-        "playouts; or a preset of a source document.",
+        "playouts; another preset; or a player with options, as in `banyan play`: `flat:seconds=2`.",
     )
-    seconds: float = Field(
-        default=1.0, ge=SHORTEST_S, description="CPU time for the move; the server has a limit."
+    seconds: float | None = Field(
+        default=None,
+        ge=SHORTEST_S,
+        description="CPU time for the move of a preset; null: 1, or what the options of a player say. The "
+        "server has a limit.",
     )
     seed: int = Field(
         default=0,
@@ -204,10 +206,25 @@ class MoveBody(Strict):
     )
 
     def check(self, limits: Limits) -> None:
-        """Raise InvalidInput (``seconds``) for more time than the server allows for a move."""
+        """Raise InvalidInput (``seconds``, ``player``, player option NAME) for a player that names a file, or
+        for a larger budget than the server allows for a move."""
         longest_s = min(limits.move_seconds, limits.seconds)
-        if self.seconds > longest_s:
-            raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")
+        given = [("seconds", self.seconds, longest_s)]
+        if self.player not in NAMES:
+            if self.seconds is not None:
+                raise InvalidInput("seconds", self.seconds, "null beside a player: its options have it")
+            spec = parse_spec(self.player, "player")
+            if is_path(name := spec.options.get("evaluator", "")):
+                raise InvalidInput("player option evaluator", name, "an evaluation of the game, not a file")
+            options = Options(spec, "player")
+            given = [
+                ("player option seconds", options.number("seconds"), longest_s),
+                ("player option simulations", options.integer("simulations"), limits.simulations),
+                ("player option memory", options.integer("memory"), limits.memory_mb),
+            ]
+        for field, value, most in given:
+            if value is not None and not value <= most:
+                raise InvalidInput(field, value, f"at most {most:,g} for a move on this server")
 
 
 class SpeedupBody(Strict):

@@ -65,7 +65,8 @@ def serve(
         tokens=tokens,
         origins=settings.cors_origin or (),
         root_path=read_root_path(settings.root_path),
-        allow_speedup=settings.allow_speedup,
+        # Without a token only this machine has access.
+        allow_speedup=not tokens if settings.allow_speedup is None else settings.allow_speedup,
     )
     check_host(settings.host, tokens)
     _log_lines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pkgutil import resolve_name
 
 from games.errors import InvalidInput
@@ -110,6 +111,19 @@ def names() -> list[str]:
 def describe(name: str) -> str:
     """A description of a player, one line."""
     return PLAYERS[name][1]
+
+
+def suited(game: Game) -> list[str]:
+    """The names of the players that play a game with their default options.
+
+    Without `openspiel`, which depends on what is installed.
+    """
+    found = []
+    for name in names():
+        with suppress(InvalidInput):
+            player_of(name, game)
+            found.append(name)
+    return [name for name in found if name != "openspiel"]
 
 
 def player_of(text: str, game: Game) -> Player:

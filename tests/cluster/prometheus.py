@@ -53,8 +53,8 @@ def promtool(*arguments: str, text: str | None = None) -> str:
 
 
 @contextmanager
-def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
-    """Asks a Prometheus with the configuration and rules of one machine, each second.
+def prometheus(folder: Path, changes: Mapping[str, str], port: int | None = None) -> Iterator[Query]:
+    """Asks a Prometheus with the configuration and rules of one machine, each second. ``port``: its own.
 
     ``changes``: what to put for texts of the configuration, each of which must be in it exactly once.
     Targets that are not among them are down.
@@ -70,7 +70,7 @@ def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
     config = re.sub(r"127\.0\.0\.1:(8000|910[12])\b", lambda _: f"127.0.0.1:{free_port()}", config)
     (folder / "prometheus.yml").write_text(config)
     shutil.copytree(DEPLOY / "prometheus" / "rules", folder / "rules")
-    port = free_port()
+    port = port or free_port()
     process = subprocess.Popen(
         [
             program,

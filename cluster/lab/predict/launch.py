@@ -19,8 +19,19 @@ from cluster.lab.predict.prediction import (
 )
 from cluster.lab.predict.simulated_executor import CALLS, COORDINATOR, WAITING, WORKING
 from cluster.lab.throughput.losses import Losses
+from cluster.lab.throughput.speedup import amounts
 from cluster.report.machine import provenance, warn_of_others
-from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, save
+from cluster.report.plot_frame import (
+    COLUMN,
+    GREY,
+    TALL,
+    dress,
+    game_name,
+    label_rates,
+    look,
+    new_figure,
+    save,
+)
 from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system import terminal as words
 from cluster.workers.choose import make_executor
@@ -132,23 +143,20 @@ def tables(found: Prediction) -> list[Table]:
 
 def _predicted(rows: Sequence[Predicted]) -> Table:
     first = rows[0]
-    same = len({row.simulations for row in rows}) == 1
-    work = f"{counted(first.simulations, 'simulation')}, " if same else ""
     lines = [
         {
             "strategy": row.strategy,
             "workers": count(row.workers),
-            **({} if same else {"simulations": count(row.simulations)}),
             "rate": rate(row.simulations_per_s),
             "speedup": number(row.speedup, ",.1f"),
             "efficiency": percent(row.efficiency),
-            "of\nceiling": percent(row.of_ceiling),
+            "of ceiling": percent(row.of_ceiling),
             "busy": percent(row.coordinator_busy),
             "job": f"{row.job_s:.3g} s",
         }
         for row in rows
     ]
-    title = f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run"
+    title = f"{first.game}: {amounts(rows)}, {counted(first.lanes, 'lane')}; simulated, not run"
     return table_of(lines, title, BASE, words=["strategy"])
 
 
@@ -199,39 +207,31 @@ def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path
 
 def _plot(found: Prediction, path: Path) -> None:
     """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is."""
-    rows, figure = found.rows, new_figure(8.0, 8.5)
-    rates, load = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    rows, figure = found.rows, new_figure(COLUMN, TALL)
+    rates, load = figure.subplots(2, 1, sharex=True, height_ratios=(5, 2))
     for strategy in dict.fromkeys(row.strategy for row in rows):
         mine = [row for row in rows if row.strategy == strategy]
-        style = look(strategy)
-        colour = style["color"]
+        style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.3, "markersize": 4.5, **look(strategy)}
         workers = [row.workers for row in mine]
         one = mine[0].simulations_per_s / mine[0].speedup
-        rates.plot(workers, [one * n for n in workers], ":", color=colour, linewidth=1)
-        rates.plot(
-            workers,
-            [row.simulations_per_s for row in mine],
-            "--",
-            markersize=4,
-            label=f"{strategy}, simulated",
-            **style,
-        )
-        load.plot(workers, [100 * row.coordinator_busy for row in mine], "--", markersize=4, **style)
+        rates.plot(workers, [one * n for n in workers], ":", color=GREY, linewidth=1)
+        rates.plot(workers, [row.simulations_per_s for row in mine], label=f"{strategy}, simulated", **style)
+        load.plot(workers, [100 * row.coordinator_busy for row in mine], **style)
     first = rows[0]
     dress(rates, "", "simulations per second")
     rates.set_yscale("log")
     label_rates(rates.yaxis)
-    dress(load, "workers", "coordinator busy, %", sorted({row.workers for row in rows}))
+    dress(load, "workers", "coordinator\nbusy, %", sorted({row.workers for row in rows}))
     load.set_ylim(0, 105)
-    rates.plot([], [], ":", color="#777777", label="linear in workers")
+    rates.plot([], [], ":", color=GREY, label="linear in workers")
     numbers = words.span([row.workers for row in rows], "worker")
     save(
         figure,
         path,
-        f"Simulations per second of a {game_name(first.game)} search on {numbers}, predicted",
-        f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
-        "simulated with measured costs",
+        f"Prediction: {game_name(first.game)} on {numbers}",
+        f"{amounts(rows)}, {counted(first.lanes, 'lane')}; simulated with measured costs",
         found.measured_on,
-        columns=3,
+        columns=2,
         warnings=[found.warning] if found.warning else [],
+        about=first.game,
     )

@@ -126,7 +126,7 @@ def parts(
     verdicts = [verdict_of(*each) for each in judged]
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())
     yield "# Claims of the sources"
-    yield f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}"
+    yield f"{counted(len(verdicts), 'claim')} of the [sources](RESULTS.md); {counts}. {data['about']}"
     yield f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`."
     left = dict(pictures)
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):

@@ -22,7 +22,7 @@ from games.game import Game
 
 Estimates = dict[str, Estimate]
 RESULTS = "results"
-OF_MATCHES = (RESULTS, "plies", "branching", "accuracy")
+OF_MATCHES = (RESULTS, "plies", "branching", "accuracy", "margins")
 TALLIES = {"pairs": "pair_tally", "games": "all", "first": "as_first", "second": "as_second"}
 """Attributes of a standing by the unit of a row."""
 
@@ -74,8 +74,7 @@ def _of_match(row: PublishedRow, context: MatchContext, records: Sequence[GameRe
     game = context.load_game()
     if row.measure == "branching":
         return _branching(game, records, cpu_s, what)
-    figures = _plies if row.measure == "plies" else _accuracy
-    return Measured(figures(game, records), cpu_s, what)
+    return Measured(_FIGURES[row.measure](game, records), cpu_s, what)
 
 
 def _of_samples(games: Sequence[counts.Samples], cpu_s: float) -> Measured:
@@ -132,6 +131,24 @@ def _accuracy(game: Game, records: Sequence[GameRecord]) -> Estimates:
     }
 
 
+def _margins(game: Game, records: Sequence[GameRecord]) -> Estimates:
+    """By how many points games are won, and how many pairs the same side of the board won twice by as much.
+
+    Such a pair is a draw by the sum of both results, although no game was drawn.
+    """
+    results = [record.result or 0.0 for record in records]
+    alike = [one == other != 0.0 for one, other in zip(results[::2], results[1::2], strict=False)]
+    return {
+        "points": Estimate.mean([abs(result) * game.points for result in results], "points, mean"),
+        "alike": Estimate.share(sum(alike), len(alike)),
+    }
+
+
+_FIGURES: dict[str, Callable[[Game, Sequence[GameRecord]], Estimates]] = {
+    "plies": _plies,
+    "accuracy": _accuracy,
+    "margins": _margins,
+}
 _OF_SAMPLES: dict[str, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "deviation": statistics.pstdev,

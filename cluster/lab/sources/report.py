@@ -160,7 +160,7 @@ def parts(
     made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield "# The sources' tables, measured again"
-    yield "More: [CONCLUSIONS.md](CONCLUSIONS.md); claims about search: [CLAIMS.md](CLAIMS.md)."
+    yield "Claims about search: [CLAIMS.md](CLAIMS.md). How rows are judged: [README.md](README.md#verdicts)."
     concluded = Table(left("source", "concludes", "verdict", "why"))
     for study in studies:
         for conclusion in sources().get(study.name, {}).get("conclusions", ()):

@@ -50,6 +50,8 @@ from typing import Any
 
 from cluster.lab.sources.estimate import SourceFigure
 from games.errors import InvalidInput
+from search.players import describe
+from search.players import names as player_names
 
 OUTCOMES = ("wins", "draws", "losses")
 SCALES = ("smoke", "quick", "full")
@@ -145,8 +147,16 @@ def load(name: str) -> PublishedTable:
 
 @cache
 def sources() -> dict[str, dict[str, Any]]:
-    """By number of a source its title, and its conclusions as sources.toml has them."""
+    """By number of a source its title, its conclusions, and the players that are its programs."""
     return tomllib.loads((_folder() / "sources.toml").read_text(encoding="utf-8"))
+
+
+def described_players() -> list[dict[str, str]]:
+    """By player its name, a description, and the source whose program it is, if it is one's."""
+    of = {name: source["title"] for source in sources().values() for name in source.get("players", ())}
+    return [
+        {"name": name, "description": describe(name), "source": of.get(name, "")} for name in player_names()
+    ]
 
 
 def read(name: str, text: str, source: str) -> PublishedTable:

@@ -37,10 +37,10 @@ LEVEL = 0.05
 EVEN = 80
 """Score of the player ahead up to which a match is not one-sided, in percent."""
 COMPARED = (DIFFERS, AGREES, OPEN, NOT_EXCLUDED)
-CAUSES = "{cause} with a known cause, {suspected} with a suspected cause"
+CAUSES = {"cause": "{} with a known cause", "suspected": "{} with a suspected cause"}
 FEW = "its own {games} games a row are too few to decide"
 CLAUSES: Mapping[str, tuple[str, str]] = {
-    DIFFERS: (f"differs ({CAUSES})", f"differ ({CAUSES})"),
+    DIFFERS: ("differs{causes}", "differ{causes}"),
     AGREES: ("agrees", "agree"),
     OPEN: ("is open", "are open"),
     NOT_EXCLUDED: (f"is not excluded ({FEW})", f"are not excluded ({FEW})"),
@@ -220,12 +220,15 @@ class Study:
         compared = counted(sum(number[each] for each in COMPARED), "row")
         here = " in this report" if self.missing or number[NOT_RUN] else ""
         differing = [each.row for each in self.rows if each.outcome == DIFFERS]
-        causes = {by: sum(bool(getattr(row, by)) for row in differing) for by in ("cause", "suspected")}
+        explained = {said: sum(bool(getattr(row, by)) for row in differing) for by, said in CAUSES.items()}
+        causes = ", ".join(said.format(rows) for said, rows in explained.items() if rows)
         undecided = [each for each in self.rows if each.outcome == NOT_EXCLUDED]
         ends = sorted((each.tested[0].source.number or 0, each.row.played) for each in undecided)
         games = " to ".join(dict.fromkeys(played for _, played in ends[:1] + ends[-1:]))
         clauses = [counted(number[each], *words) for each, words in CLAUSES.items() if number[each]]
-        said = ", ".join([f"of {compared}{here}", *clauses]).format(games=games, **causes)
+        said = ", ".join([f"of {compared}{here}", *clauses]).format(
+            games=games, causes=f" ({causes})" if causes else ""
+        )
         return f"{said}. {self._matches()}".strip()
 
     def _matches(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
+from typing import Any
 
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
@@ -362,18 +363,23 @@ def _range(values: Sequence[float], digits: int) -> tuple[float, float] | None:
     return (round(min(values), digits), round(max(values), digits)) if values else None
 
 
-def amounts(rows: Sequence[SpeedupRow]) -> str:
-    """In words: the simulations of each strategy, the lanes, how long searches took, and the number of runs
-    of a cell, with what their figures are (median and range)."""
+def amounts(rows: Sequence[Any]) -> str:
+    """In words: the simulations of each strategy. ``rows``: of a strategy and a number of simulations."""
     simulations = {row.strategy: f"{row.simulations:,}" for row in rows}
     work = counted(rows[0].simulations, "simulation")
     if len(set(simulations.values())) > 1:
         work = ", ".join(f"{strategy} {number}" for strategy, number in simulations.items()) + " simulations"
+    return work
+
+
+def settings(rows: Sequence[SpeedupRow]) -> str:
+    """In words: the lanes, how long searches took, and the number of runs of a cell, with what their figures
+    are (median and range)."""
     repeats = [row.repeats for row in rows]
     runs = "one run" if max(repeats) == 1 else f"median and range of {span(repeats, 'run')}"
     took_s = [row.simulations / row.simulations_per_s for row in rows]
     length = f"searches of {' to '.join(dict.fromkeys(f'{end:.2g}' for end in (min(took_s), max(took_s))))} s"
-    return f"{work}, {counted(rows[0].lanes, 'lane')}, {length}, {runs}"
+    return f"{counted(rows[0].lanes, 'lane')}, {length}, {runs}"
 
 
 def warnings(rows: Sequence[SpeedupRow]) -> list[str]:

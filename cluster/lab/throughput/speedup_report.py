@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -10,22 +12,41 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
-from cluster.lab.throughput.speedup import MORE_CORES, SpeedupRow, amounts, warnings
+from cluster.lab.throughput.speedup import MORE_CORES, SpeedupRow, amounts, settings, warnings
 from cluster.observe.metrics import Metric, gauge
 from cluster.report.machine import provenance
-from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
+from cluster.report.plot_frame import (
+    COLUMN,
+    GREY,
+    TALL,
+    dress,
+    game_name,
+    label_rates,
+    lengths,
+    look,
+    new_figure,
+    points,
+    save,
+)
 from cluster.report.table import Table, count, number, percent, rate, table_of, write_files
 from cluster.system.terminal import span
-from games.errors import counted
+from games.errors import counted, in_words
 
-WIDE, PANEL, TALL = 7.2, 2.6, 6.6
-"""Inches: least width of the figure (that of a page of text), width of a panel of rates, height."""
+CURVE = 3
+"""Numbers of workers that a curve has at least."""
+BARS = 0.8
+"""Width of the bars of one number of workers; neighbours are 1 apart."""
 MANY_TIMES = 16
 """From this ratio of the most to the fewest workers on, axes are in doublings."""
-GREY = "#777777"
-IDEAL: dict[str, Any] = {
-    "linestyle": ":", "color": GREY, "zorder": 1.6, "label": "ideal: linear in workers"
+IDEAL: dict[str, Any] = {"linestyle": ":", "color": GREY, "linewidth": 1, "label": "ideal: linear in workers"}
+CEILING: dict[str, Any] = {
+    "linestyle": "--", "color": GREY, "linewidth": 1, "marker": "o", "markersize": 4.5,
+    "markerfacecolor": "white", "label": "ceiling: independent processes"
 }  # fmt: skip
+LEVEL: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 16}
+"""How the ideal is drawn across bars."""
+HATCHES = {"o": "", "s": "////", "D": "..."}
+"""The fill of bars by the marker of their strategy."""
 WORKERS_ARE = {"ray": "processes of Ray"}
 
 
@@ -39,11 +60,11 @@ def tables(rows: Sequence[SpeedupRow]) -> list[Table]:
             "speedup": number(row.speedup, ".2f"),
             "efficiency": percent(row.efficiency),
             "ceiling": rate(row.ceiling_simulations_per_s or 0.0),
-            "of\nceiling": percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
+            "of ceiling": percent(row.of_ceiling, 0, row.of_ceiling_spread if row.repeats > 1 else None),
         }
         for row in rows
     ]
-    found = [table_of(rates, f"{rows[0].game}: {amounts(rows)}", words=["strategy"])]
+    found = [table_of(rates, f"{rows[0].game}: {amounts(rows)}, {settings(rows)}", words=["strategy"])]
     if rounds := [row for row in rows if row.round_costs.rounds]:
         found.append(_rounds(rounds))
     if all(row.spent for row in rows):
@@ -116,93 +137,85 @@ def metric_families(rows: Sequence[SpeedupRow]) -> Iterator[Metric]:
         yield gauge(name, text, values, "game", "strategy", "executor", "workers")
 
 
-def plot(rows: Sequence[SpeedupRow], path: Path) -> Any:
-    """Plot rates by workers in a panel for each strategy, with its ceiling; below, speedup and efficiency.
+def plot(rows: Sequence[SpeedupRow], path: Path, where: str | None = None) -> Any:
+    """Plot rates by workers, each strategy with its ideal and its ceiling; below, the efficiencies.
 
-    Axes are in doublings if the numbers of workers are, or if they lie far apart. Returns the figure.
+    Fewer than three numbers of workers have bars. Axes are in doublings if the numbers of workers are, or if
+    they lie far apart. ``where``: the machine, if it is not this one. Returns the figure.
     """
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import LogLocator, MultipleLocator
 
     strategies = list(dict.fromkeys(row.strategy for row in rows))
     workers = sorted({row.workers for row in rows})
-    doublings = len(workers) > 2 and (
+    bars = len(workers) < CURVE
+    doublings = not bars and (
         all(after == 2 * before for before, after in pairwise(workers))
         or workers[-1] >= MANY_TIMES * workers[0]
     )
-    figure = new_figure(max(WIDE, PANEL * len(strategies)), TALL)
-    upper, lower = figure.subfigures(2, 1)
-    panels = upper.subplots(1, len(strategies), sharey=True, squeeze=False)[0]
-    speedups, efficiencies = lower.subplots(1, 2)
-    ends = [workers[0] if doublings else 0, workers[-1]]
-    for place, (panel, strategy) in enumerate(zip(panels, strategies, strict=True)):
+    figure = new_figure(COLUMN, TALL)
+    rates, efficiencies = figure.subplots(2, 1, sharex=True, height_ratios=(5, 2))
+    alone = {"linestyle": "none"} if bars else {}
+    common = len({(row.workers, row.ceiling_simulations_per_s) for row in rows}) == len(workers)
+    shares = []
+    for place, strategy in enumerate(strategies):
         own = [row for row in rows if row.strategy == strategy]
-        _rates(panel, own, ends)
-        _draw(speedups, own, [row.speedup for row in own], place)
-        _draw(efficiencies, own, [100 * row.efficiency for row in own], place)
-    speedups.plot(ends, ends, **IDEAL)
+        one, style = own[0].simulations_per_s / own[0].workers, look(strategy)
+        beside = (place + 0.5) / len(strategies) - 0.5
+        at = [workers.index(row.workers) + BARS * beside if bars else row.workers for row in own]
+        width = BARS / len(strategies) if bars else 0
+        _draw(rates, own, at, [row.simulations_per_s for row in own], width)
+        _draw(efficiencies, own, at, [100 * row.efficiency for row in own], width)
+        rates.plot(at, [one * row.workers for row in own], **(IDEAL | (LEVEL if bars else {})))
+        ceilings = [(x, row.ceiling_simulations_per_s) for x, row in zip(at, own, strict=True)]
+        if known := [each for each in ceilings if each[1]]:
+            rates.plot([], [], **(CEILING | alone))
+            whose = {} if common else style
+            rates.plot(*zip(*known, strict=True), **(CEILING | whose | alone | {"label": ""}))
+            shares.append(f"{strategy} {percent(own[-1].of_ceiling)}")
     efficiencies.axhline(100, **IDEAL)
+    dress(rates, "", "simulations per second")
+    dress(efficiencies, "workers", "efficiency, %", workers if doublings else ())
     if doublings:
-        speedups.set_yscale("log", base=2)
-        speedups.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        panels[0].set_yscale("log")
-        panels[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    label_rates(panels[0].yaxis)
-    for panel in (*panels, speedups, efficiencies):
-        dress(panel, "workers", doublings=workers if doublings else ())
-        if not doublings:
-            panel.set_xticks(workers)
-            panel.set_xlim(0, 1.08 * workers[-1])
-            panel.set_ylim(bottom=0)
-    panels[0].set_ylabel("simulations per second")
-    first = counted(workers[0], "worker")
-    speedups.set_ylabel("speedup" if workers[0] == 1 else f"speedup ({first} count as {workers[0]})")
-    efficiencies.set_ylabel("efficiency, %")
+        rates.set_yscale("log")
+        rates.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    else:
+        rates.set_ylim(bottom=0)
+        efficiencies.set_xticks(range(len(workers)) if bars else workers, workers)
+    label_rates(rates.yaxis)
     efficiencies.set_ylim(0, max(110, efficiencies.get_ylim()[1]))
-    one = rows[0]
-    kind = WORKERS_ARE.get(one.executor, one.executor)
-    save(
-        figure,
-        path,
-        f"Speedup of a {game_name(one.game)} search on {span(workers, 'worker')}",
-        f"{one.game}: {amounts(rows)}; workers are {kind}",
-        columns=3 if len(strategies) > 2 else 4,
-        warnings=warnings(rows),
-    )
+    efficiencies.yaxis.set_major_locator(MultipleLocator(50))
+    kind = WORKERS_ARE.get(rows[0].executor, rows[0].executor)
+    details = f"{settings(rows)}; workers are {kind}"
+    if shares:
+        details += f"; on {counted(workers[-1], 'worker')}, of the ceiling: {in_words(shares)}"
+    title = f"Speedup of {game_name(rows[0].game)} on {span(workers, 'worker')}"
+    save(figure, path, title, details, where, columns=2, warnings=warnings(rows), about=rows[0].game)
     return figure
 
 
-def _rates(panel: Any, rows: Sequence[SpeedupRow], ends: Sequence[int]) -> None:
-    """The rates of one strategy, their ideal, and the ceiling where it was measured."""
-    one = rows[0].simulations_per_s / rows[0].workers
-    panel.plot(ends, [one * end for end in ends], **IDEAL)
-    title = rows[0].strategy
-    if limited := [row for row in rows if row.ceiling_simulations_per_s and row.ceiling_spread]:
-        workers = [row.workers for row in limited]
-        lows, highs = zip(*(row.ceiling_spread for row in limited), strict=True)
-        panel.fill_between(workers, lows, highs, color="#bbbbbb", alpha=0.4, linewidth=0)
-        panel.plot(
-            workers,
-            [row.ceiling_simulations_per_s for row in limited],
-            "--.",
-            color=GREY,
-            label="ceiling: independent processes",
-        )
-        last = limited[-1]
-        title += f": {last.of_ceiling:.0%} of the ceiling\non {counted(last.workers, 'worker')}"
-    panel.set_title(title, fontsize=9)
-    _draw(panel, rows, [row.simulations_per_s for row in rows])
-
-
-def _draw(panel: Any, rows: Sequence[SpeedupRow], values: Sequence[float], place: int = 2) -> None:
-    """Values that are proportional to the rates of one strategy, with the ranges of the rates.
-
-    Thinner with each ``place`` in the order of strategies, so that equal values do not hide each other.
-    """
+def _draw(
+    panel: Any, rows: Sequence[SpeedupRow], at: Sequence[float], values: Sequence[float], width: float
+) -> None:
+    """Values that are proportional to the rates of one strategy, with the ranges of the rates: bars of a
+    ``width``, or a curve if that is 0."""
     figures = []
     for row, value in zip(rows, values, strict=True):
         low, high = row.spread or (row.simulations_per_s, row.simulations_per_s)
         figures.append((value, value * (low / row.simulations_per_s), value * (high / row.simulations_per_s)))
-    places = [row.workers for row in rows]
-    strategy = rows[0].strategy
-    size = 7.5 - 1.2 * place
-    points(panel, places, figures, linewidth=size / 3, markersize=size, label=strategy, **look(strategy))
+    style = look(rows[0].strategy)
+    if width:
+        fill = {"color": style["color"], "hatch": HATCHES[style["marker"]], "edgecolor": "white"}
+        panel.bar(at, values, width, yerr=lengths(figures), capsize=4, label=rows[0].strategy, **fill)
+    else:
+        points(panel, at, figures, label=rows[0].strategy, markersize=4.5, linewidth=1.3, **style)
+
+
+def draw_file(file: Path, picture: Path) -> Any:
+    """Plot the rows of a speedup.json, with the machine that it names. Returns the figure."""
+    records = json.loads(file.read_text(encoding="utf-8"))
+    (where,) = {record.pop("measured_on") for record in records}
+    return plot([SpeedupRow(**record) for record in records], picture, where)
+
+
+if __name__ == "__main__":
+    draw_file(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -270,10 +270,10 @@ def plot(tuning: Tuning, path: Path) -> Any:
     panel.barh(places, rates, color="#dddddd", label="rate, as times one core")
     for place, trial in zip(places, trials, strict=True):
         worth, low, high = trial.worth
-        colour = look(trial.setting.strategy)["color"]
+        style = {"linestyle": "none", "capsize": 3, **look(trial.setting.strategy)}
         ends = [[worth - low], [high - worth]]
         weight = "bold" if trial.setting == tuning.take else "normal"
-        panel.errorbar(worth, place, xerr=ends, fmt="o", color=colour, capsize=3, label="worth in strength")
+        panel.errorbar(worth, place, xerr=ends, label="worth in strength", **style)
         panel.text(0.01 * max(rates), place, str(trial.setting), va="center", weight=weight)
     dress(panel, "times one core")
     panel.set_yticks([])

@@ -27,8 +27,10 @@ router = APIRouter(prefix="/games", tags=["games"])
 
 @router.get("", response_model=GameList, summary="All games", responses=problems(503))
 def games(searches: Service) -> dict[str, Any]:
-    """All games that this server accepts by name, with their options and the accepted values."""
-    return {"games": searches.games.all, "workers": searches.games.workers}
+    """All games that this server accepts by name, with their options and the accepted values;
+    all players."""
+    known = searches.games
+    return {"games": known.all, "players": known.players, "workers": known.workers}
 
 
 @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503))
@@ -53,8 +55,8 @@ def position(searches: Service, request: Request, name: GameName, body: Position
     "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(404, 429, 503)
 )
 async def move(searches: Service, request: Request, name: GameName, body: MoveBody) -> dict[str, Any]:
-    """The move of the strongest player known for the game, or of another preset, which need not be a
-    search. Moves are computed one after the other while their clients wait, and nothing is stored."""
+    """The move of the strongest player known for the game, or of another one, which need not be a search.
+    Moves are computed one after the other while their clients wait, and nothing is stored."""
     body.check(searches.limits)
     # The next message after the body is that the client has gone.
     gone = asyncio.ensure_future(request.receive())

@@ -9,6 +9,8 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
+from cluster.report.plot_frame import COLOURS
+
 FOLDER = Path(__file__).parents[1] / "page"
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -32,6 +34,13 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def index() -> Response:
     return FileResponse(FOLDER / "index.html", headers=HEADERS)
+
+
+@router.get(f"{PREFIX}strategies.css")
+def strategies() -> Response:
+    """The colours of strategies, which are those of the figures of commands."""
+    rules = "\n".join(f".chart .of-{name} {{ --tone: {colour}; }}" for name, colour in COLOURS.items())
+    return Response(rules, media_type="text/css", headers=HEADERS)
 
 
 class PageFiles(StaticFiles):

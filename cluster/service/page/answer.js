@@ -1,6 +1,6 @@
-// What a player that is not a search says about its move.
+// What a player says about its move.
 
-import { el, percent, signed } from "./dom.js";
+import { el, percent, signed, whole } from "./dom.js";
 
 /** A value of `mover`, which is an element; where values are `shares` of wins, as its expected score in percent too. */
 export function valueOf(value, mover, shares) {
@@ -12,10 +12,11 @@ export function valueOf(value, mover, shares) {
 }
 
 /** Elements for an answer of the service; `mover`: the side that it moved for, as an element. */
-export function answerOf({ player, move, value, thought }, mover, shares) {
+export function answerOf({ player, move, value, simulations, thought }, mover, shares) {
+  const told = thought || (simulations ? `${whole(simulations)} simulations` : "");
   const judged = value === null ? [] : valueOf(value, mover, shares);
   return [
     el("header", { class: "watch-head" }, el("h2", {}, "Player"), el("span", { class: "state done" }, player)),
-    el("div", { class: "answer" }, el("p", { class: "best" }, el("strong", { "data-best": move }, move), judged), el("p", { class: "line" }, thought)),
+    el("div", { class: "answer" }, el("p", { class: "best" }, el("strong", { "data-best": move }, move), judged), el("p", { class: "line" }, told)),
   ];
 }

@@ -55,11 +55,11 @@ export async function ask(method, path, body = undefined, more = {}) {
   return answer.text().then(read).catch(() => Promise.reject(new Problem(answer.status)));
 }
 
-/** How the service works, in its own words; known once it was asked for its games. */
-export const about = { workers: "" };
+/** How the service works, in its own words, and its players; known once it was asked for its games. */
+export const about = { workers: "", players: [] };
 export const games = async () => {
-  const { games: found, workers } = await ask("GET", "/games");
-  about.workers = workers;
+  const { games: found, ...rest } = await ask("GET", "/games");
+  Object.assign(about, rest);
   return found;
 };
 export const game = (spec) => ask("GET", `/games/${encodeURIComponent(spec)}`);
@@ -84,7 +84,7 @@ export function begin(body, wanted = () => true) {
   return patiently(() => ask("POST", "/searches", body, { "Idempotency-Key": key }), wanted);
 }
 
-/** Ask a player that is not a search for its move. */
+/** Ask a player for its move. */
 export function move(spec, body, wanted = () => true) {
   return patiently(() => ask("POST", `/games/${encodeURIComponent(spec)}/moves`, body), wanted);
 }

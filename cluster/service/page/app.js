@@ -11,6 +11,7 @@ import { theme } from "./theme.js";
 
 const VIEWS = ["cluster", "play", "searches", "reports"];
 let play = null;
+let setup = null;
 /** Ends what the view that is left does. */
 let leave = () => {};
 
@@ -27,10 +28,11 @@ async function start() {
     try {
       const games = await api.games();
       play ??= new Play();
-      const setup = new Setup(byId("setup"), games, (plan) => {
+      setup = new Setup(byId("setup"), games, (plan) => {
         if (location.hash.startsWith("#/searches/")) history.replaceState(null, "", "#/play");
         play.begin(plan);
         if (matchMedia("(max-width: 60rem)").matches) byId("table").scrollIntoView();
+        else byId("title").scrollIntoView({ block: "nearest" });
       });
       if (watched()) route();
       else play.begin(setup.plan());
@@ -76,6 +78,7 @@ async function route() {
     try {
       const search = await api.search(id);
       if (!search.request) throw new api.Problem(200, { detail: `${search.error.title}: ${search.error.detail}` });
+      setup.show(search.request.game);
       await play.open(search);
     } catch (error) {
       byId("status").textContent = api.words(error);

@@ -39,8 +39,8 @@ export function drawn(host, draw, sentence = undefined) {
 /** The element with this id. */
 export const byId = (id) => document.getElementById(id);
 
-/** 1234567 as "1 234 567". */
-export const whole = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+/** 1234567 as "1,234,567". */
+export const whole = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** 1234567 as "1.23 M". */
 export function short(number) {

@@ -20,7 +20,7 @@ const DRAWS = 300;
 const REST_MS = 350;
 /** The player that is a search, which can be watched; others are asked for a move. */
 const SEARCH = "uct";
-/** Seconds a move of other players, if the form names none. */
+/** Seconds a move of the strongest player, if the form names none. */
 const MOVE_S = 1;
 
 export class Play {
@@ -45,6 +45,7 @@ export class Play {
   /** Begin the game that the plan says. */
   async begin(plan) {
     const turn = this.#leave();
+    this.#prepare(plan.game);
     await this.#try(turn, async () => {
       const game = await api.game(plan.game);
       const deal = Math.floor(Math.random() * SEEDS);
@@ -55,6 +56,12 @@ export class Play {
       this.plan = { ...plan, sides: sidesOf(plan.sides, game) };
       await this.#show();
     });
+  }
+
+  /** Have nothing done on the board of another game while the rules of this one are compiled. */
+  #prepare(spec) {
+    this.#say(`Preparing ${titleOf(spec)} \u2026`);
+    freeze(true);
   }
 
   /** Do something for this turn; say what goes wrong, unless another one has begun. */
@@ -69,6 +76,7 @@ export class Play {
   /** Say what went wrong. Of what cannot be shown nothing stays. */
   #failed(error) {
     this.#say(api.words(error), true);
+    freeze(false);
     if (error instanceof api.Problem) return;
     for (const id of ["board", "legal-moves", "moves"]) byId(id).replaceChildren();
   }
@@ -76,6 +84,7 @@ export class Play {
   /** Show a search that somebody asked for, and the position that it is about. */
   async open(search) {
     const turn = this.#leave(search.id);
+    this.#prepare(search.request.game);
     await this.#try(turn, async () => {
       const { request } = search;
       const game = await api.game(request.game);
@@ -119,17 +128,23 @@ export class Play {
     return people.length === 1 ? people[0] : null;
   }
 
+  /** Whose secret is shown; null if nobody's is. */
+  get #seen() {
+    return hides(this.game) ? this.#mine : null;
+  }
+
+  /** The position as the service takes it. */
+  #where() {
+    const dealt = this.deal === null ? {} : { deal: this.deal, ...(this.#seen === null ? {} : { show: this.#seen, fleet: this.fleet }) };
+    return { moves: this.moves, ...(this.start === null ? {} : { position: this.start }), ...dealt };
+  }
+
   /** Have the service say where the game is, and go on from there. */
   async #show() {
     const turn = this.turn;
-    const mine = hides(this.game) ? this.#mine : null;
+    const mine = this.#seen;
     try {
-      let position = await api.position(this.plan.game, {
-        moves: this.moves,
-        ...(this.start === null ? {} : { position: this.start }),
-        ...(this.deal === null ? {} : { deal: this.deal, draws: DRAWS }),
-        ...(mine === null || this.deal === null ? {} : { show: mine, fleet: this.fleet }),
-      });
+      let position = await api.position(this.plan.game, { ...this.#where(), ...(this.deal === null ? {} : { draws: DRAWS }) });
       if (turn !== this.turn) return;
       if (position.placing) position = placed(position, mine);
       this.position = position;
@@ -155,8 +170,7 @@ export class Play {
   async #draw() {
     this.#drop();
     const turn = this.turn;
-    const body = { moves: this.moves, seed: Math.floor(Math.random() * SEEDS) };
-    if (this.start !== null) body.position = this.start;
+    const body = { ...this.#where(), seed: Math.floor(Math.random() * SEEDS) };
     await this.#try(turn, async () => {
       const { move } = await api.move(this.plan.game, body, () => turn === this.turn);
       if (turn === this.turn) this.#playSoon(move);
@@ -209,10 +223,9 @@ export class Play {
     });
   }
 
-  /** Have the player that is known to be the strongest move. */
+  /** Have the player move that is known to be the strongest, or the one that was chosen. */
   async #askPlayer(turn, side) {
-    const body = { moves: this.moves, seconds: secondsOf(side), seed: this.moves.length };
-    if (this.start !== null) body.position = this.start;
+    const body = { ...this.#where(), ...(side.player ? { player: side.player } : { seconds: secondsOf(side) }), seed: this.moves.length };
     const { player } = this.position;
     await this.#try(turn, async () => {
       const answer = await api.move(this.plan.game, body, () => turn === this.turn);
@@ -284,6 +297,7 @@ export class Play {
 
   #status(person) {
     const { position } = this;
+    freeze(false);
     byId("title").textContent = titleOf(position.game);
     byId("spec-shown").title = position.game;
     byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
@@ -293,7 +307,8 @@ export class Play {
     else if (position.placing) this.#say(`Place your ${position.placing}: choose its first cell, then the marked cell in its direction.`);
     else if (chance) this.#say([`${last}Chance moves.`, ...this.#scores()]);
     else {
-      const mover = isPlayer(this.plan.sides[position.player], this.game) ? this.game.opponent : "A search";
+      const side = this.plan.sides[position.player];
+      const mover = side.player ?? (isPlayer(side, this.game) ? this.game.opponent : "A search");
       const who = person ? (this.#mine === null ? "To move: " : "Your move, as ") : `${mover} moves for `;
       this.#say([last + who, this.#side(position.player), ".", ...this.#scores()]);
     }
@@ -362,9 +377,9 @@ function settingsOf({ best }, game) {
   return best ? game.best : {};
 }
 
-/** Whether a player that is not a search moves for a side. */
-function isPlayer({ who, best }, game) {
-  return who === "search" && best === true && game.opponent !== SEARCH;
+/** Whether a player is asked for the moves of a side: the chosen one, or the strongest if that is no search. */
+function isPlayer({ who, best, player }, game) {
+  return who === "search" && (player !== undefined || (best === true && game.opponent !== SEARCH));
 }
 
 /** Seconds a move of such a player. */
@@ -376,15 +391,21 @@ function secondsOf({ effort }) {
 function settingsLine(sides, game) {
   if (sides.some(({ best }) => best === undefined)) return "";
   if (sides.some((side) => isPlayer(side, game))) {
-    const names = sides.map((side) => (side.who === "person" ? "a person" : isPlayer(side, game) ? `${game.opponent}, ${secondsOf(side)} s a move` : "a textbook search"));
+    const names = sides.map((side) => (side.who === "person" ? "a person" : side.player ?? (isPlayer(side, game) ? `${game.opponent}, ${secondsOf(side)} s a move` : side.best ? "a search" : "a textbook search")));
     const who = names[0] === "a person" ? `You play against ${names[1]}` : names[1] === "a person" ? `You play against ${names[0]}` : `${names[0]}, against ${names[1]}`;
-    return `${who}. No stronger player is known for this game; with \u201ctextbook\u201d a plain search plays.`;
+    const strongest = sides.some((side) => isPlayer(side, game) && !side.player);
+    return `${who}.${strongest ? " No stronger player is known for this game; with \u201ctextbook\u201d a plain search plays." : ""}`;
   }
   const words = Object.entries(game.best).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const strongest = words.length ? `the strongest search settings known (${words.join(", ")})` : "the default settings, the strongest known of a search";
   const kinds = sides.map(({ best }) => (best ? strongest : "textbook settings"));
   if (kinds.every((kind) => kind === kinds[0])) return `Searches play with ${kinds[0]}.`;
   return `The first side searches with ${kinds[0]}, the ${kinds.length > 2 ? "others" : "second"} with ${kinds[1]}.`;
+}
+
+/** Have what belongs to the game that is shown dimmed and out of reach, or not. */
+function freeze(frozen) {
+  for (const node of document.querySelectorAll("#board, .tools, #legal, .side")) node.inert = frozen;
 }
 
 /** The switch with this id, which stays as it was left under this key. `tell(on)` is told of it. */

@@ -31,22 +31,37 @@ export function spark(points, { range = null, label, text, height = 84, zero = f
   );
 }
 
-const CHART = { width: 560, height: 320, left: 66, right: 130, top: 14, bottom: 44 };
+const CHART = { width: 560, height: 320, left: 66, right: 150, top: 14, bottom: 44 };
+/** A curve has at least so many points; fewer are bars. */
+const CURVE = 3;
+const BAR = 22;
+/** The first ones are those of strategies, as in the figures of commands; their colours are in strategies.css. */
+const STRATEGIES = ["root", "tree", "leaf"];
+const MARKERS = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M-3.6-3.6H3.6V3.6H-3.6Z", "M0-5.2L5.2 0L0 5.2L-5.2 0Z", "M0-5L4.6 3.6H-4.6Z", "M0 5L4.6-3.6H-4.6Z", "M-5-1.5H5V1.5H-5Z"];
+const KEY_LINE = 17;
 
 /**
  * A chart of several series. `series`: {name, points: [[x, y, low?, high?]], dashed?}; axes are
- * {label, log?, text?}. Intervals are drawn where there are any.
+ * {label, log?, text?, most?}: an axis that is not logarithmic goes from 0 to `most` at least. Intervals are drawn
+ * where there are any.
  */
 export function chart(series, { title, x, y }) {
   const all = series.flatMap((each) => each.points);
-  const xScale = scale(all.map((p) => p[0]), CHART.left, CHART.width - CHART.right, x.log);
+  const xs = all.map((p) => p[0]);
+  const bars = new Set(xs).size < CURVE;
+  const xScale = (bars ? places : scale)(xs, CHART.left, CHART.width - CHART.right, x.log);
   const heights = all.flatMap((p) => p.slice(1)).filter((v) => v !== null && v !== undefined);
-  const yScale = scale(y.log ? heights : [0, ...heights], CHART.height - CHART.bottom, CHART.top, y.log);
+  const log = y.log && !bars;
+  const yScale = scale(log ? heights : [0, y.most ?? 0, ...heights], CHART.height - CHART.bottom, CHART.top, log);
+  const solid = series.filter((each) => !each.dashed).length;
   const drawn = svg(
     "svg",
     { viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: "img", "aria-label": `${title}: ${y.label} by ${x.label}` },
     axes(xScale, yScale, x, y),
-    spread(series, yScale).map(({ each, k, labelY }) => line(each, k, xScale, yScale, labelY)),
+    key(series, yScale).map(({ each, k, keyY }) => {
+      const aside = bars && !each.dashed ? (k - (solid - 1) / 2) * BAR : 0;
+      return line(each, k, (v) => xScale.place(v) + aside, yScale, keyY, bars);
+    }),
   );
   return el("figure", { class: "chart" }, el("figcaption", {}, title), drawn, table(series, x, y));
 }
@@ -59,6 +74,12 @@ function scale(values, start, end, log) {
   if (!(high > low)) [low, high] = log ? [low / 2, high * 2] : [low - 1, high + 1];
   const place = (v) => start + ((f(log ? Math.max(v, low) : v) - f(low)) / (f(high) - f(low))) * (end - start);
   return { place, ticks: log ? powers(low, high) : steps(low, high) };
+}
+
+/** A scale on which each of a few values has a place of its own. */
+function places(values, start, end) {
+  const ticks = [...new Set(values)].sort((a, b) => a - b);
+  return { place: (v) => start + ((ticks.indexOf(v) + 0.5) / ticks.length) * (end - start), ticks };
 }
 
 function steps(low, high) {
@@ -95,27 +116,32 @@ function axes(xScale, yScale, x, y, frame = CHART) {
   );
 }
 
-/** Names at the ends of their lines, none over another. */
-function spread(series, yScale) {
+/** Places of names, one below the other in the order of the ends of their lines. */
+function key(series, yScale) {
   const ends = series
-    .map((each, k) => ({ each, k, labelY: yScale.place(each.points[each.points.length - 1][1]) }))
-    .sort((a, b) => a.labelY - b.labelY);
-  for (let i = 1; i < ends.length; i += 1) ends[i].labelY = Math.max(ends[i].labelY, ends[i - 1].labelY + 15);
+    .map((each, k) => ({ each, k, keyY: yScale.place(each.points[each.points.length - 1][1]) }))
+    .sort((a, b) => a.keyY - b.keyY);
+  for (let i = 1; i < ends.length; i += 1) ends[i].keyY = Math.max(ends[i].keyY, ends[i - 1].keyY + KEY_LINE);
   return ends;
 }
 
-function line({ name, points, dashed }, k, xScale, yScale, labelY) {
-  const at = points.map(([x, y]) => [xScale.place(x), yScale.place(y)]);
-  const bars = points
+function line({ name, points, dashed }, k, placeX, yScale, keyY, bars) {
+  const at = points.map(([x, y]) => [placeX(x), yScale.place(y)]);
+  const ground = CHART.height - CHART.bottom;
+  const known = STRATEGIES.indexOf(name);
+  const marker = ([x, y]) => svg("path", { d: MARKERS[known < 0 ? STRATEGIES.length + (k % 3) : known], class: "marker", transform: `translate(${x} ${y})` });
+  const whiskers = points
     .filter((p) => p[2] !== undefined && p[2] !== null && p[3] !== null)
-    .map(([x, , low, high]) => svg("line", { x1: xScale.place(x), x2: xScale.place(x), y1: yScale.place(low), y2: yScale.place(high), class: "whisker" }));
+    .map(([x, , low, high]) => svg("line", { x1: placeX(x), x2: placeX(x), y1: yScale.place(low), y2: yScale.place(high), class: "whisker" }));
+  const polyline = (corners) => svg("polyline", { points: corners.map((p) => p.join(",")).join(" "), class: "series", fill: "none" });
+  const end = CHART.width - CHART.right + 16;
   return svg(
     "g",
-    { class: `series-${k % 4}${dashed ? " dashed" : ""}` },
-    bars,
-    svg("polyline", { points: at.map((p) => p.join(",")).join(" "), class: "series", fill: "none" }),
-    dashed ? null : at.map(([cx, cy]) => svg("circle", { cx, cy, r: 3.5, class: "now" })),
-    svg("text", { x: at[at.length - 1][0] + 9, y: labelY + 4, class: "name" }, name),
+    { class: `of-${name.split(":")[0].replaceAll(" ", "-")}${dashed ? " dashed" : ""}` },
+    bars && !dashed ? at.map(([x, y]) => svg("rect", { x: x - BAR / 2 + 1, width: BAR - 2, y, height: ground - y, class: "bar" })) : polyline(at),
+    whiskers,
+    dashed ? polyline([[end - 7, keyY], [end + 7, keyY]]) : [...at, [end, keyY]].map(marker),
+    svg("text", { x: end + 11, y: keyY + 4, class: "name" }, name),
   );
 }
 

@@ -6,7 +6,7 @@ import { chart } from "./plot.js";
 import { titleOf } from "./titles.js";
 
 const TIMES = (v) => `${Number(v.toPrecision(3))}\u00d7`;
-const COUNT = (v) => v.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
+const COUNT = (v) => (v < 1e4 ? Math.round(v).toLocaleString("en") : v.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 }));
 const SHARE = (v) => `${Math.round(100 * v)} %`;
 const WORKERS = { label: "workers", log: true };
 const LOOK_MS = 1000;
@@ -165,6 +165,8 @@ function draw(report) {
   throw new Error("no report");
 }
 
+const beside = (charts) => el("div", { class: "charts" }, charts);
+
 function grouped(rows, point) {
   return [...group(rows)].map(([name, members]) => ({ name, points: members.map(point).sort((a, b) => a[0] - b[0]) }));
 }
@@ -182,14 +184,14 @@ function speedup(rows) {
   const series = grouped(rows, (row) => [row.workers, row.speedup, ...row.spread.map((rate) => rate * ratio(row))]);
   const charts = [
     chart([...series, ...(most > 1 ? [ideal] : [])], {
-      title: `How many times as many simulations per second workers make in a ${rows[0].game} search`,
+      title: `Speedup of ${titleOf(rows[0].game)}: simulations per second against one worker`,
       x: WORKERS,
       y: { label: "speedup", log: true, text: TIMES },
     }),
     chart(grouped(rows, (row) => [row.workers, row.speedup / row.workers, ...row.spread.map((rate) => (rate * ratio(row)) / row.workers)]), {
       title: "Efficiency: the speedup divided by the number of workers",
       x: WORKERS,
-      y: { label: "efficiency", text: SHARE },
+      y: { label: "efficiency", text: SHARE, most: 1 },
     }),
   ];
   const compared = rows.filter((row) => typeof row.of_ceiling === "number");
@@ -198,11 +200,11 @@ function speedup(rows) {
       chart(grouped(compared, (row) => [row.workers, row.of_ceiling]), {
         title: "Share of what as many independent processes do on the same cores",
         x: WORKERS,
-        y: { label: "of the ceiling", text: SHARE },
+        y: { label: "of the ceiling", text: SHARE, most: 1 },
       }),
     );
   }
-  return [summary(rows), charts];
+  return [summary(rows), beside(charts)];
 }
 
 /** What was measured in words, and why it may be doubted. */
@@ -232,18 +234,17 @@ function doubts(rows) {
 function prediction({ predicted, measured }) {
   const charts = [
     chart(grouped(predicted, (row) => [row.workers, row.speedup]), {
-      title: `Simulations per second of a ${predicted[0].game} search against one worker: speedup, predicted`,
+      title: `Speedup of ${titleOf(predicted[0].game)}, predicted`,
       x: { ...WORKERS, text: COUNT },
       y: { label: "speedup", log: true, text: TIMES },
     }),
     chart(grouped(predicted, (row) => [row.workers, row.coordinator_busy]), {
       title: "How busy the coordinator is, predicted",
       x: { ...WORKERS, text: COUNT },
-      y: { label: "share of the time", text: SHARE },
+      y: { label: "share of the time", text: SHARE, most: 1 },
     }),
   ];
-  if (measured?.length) charts.push(checks(measured));
-  return charts;
+  return [beside(charts), measured?.length ? checks(measured) : null];
 }
 
 function checks(measured) {
@@ -262,7 +263,7 @@ function strength({ game, rows, curve }) {
     const ideal = { name: "all of them", dashed: true, points: [Math.min(...lanes), Math.max(...lanes)].map((n) => [n, n]) };
     const point = (row) => [row.lanes, row.strength_speedup, ...(row.strength_speedup_interval ?? [])];
     charts.push(chart([...grouped(known, point), ...(new Set(lanes).size > 1 ? [ideal] : [])], {
-      title: `Playing strength of a ${game} search: what lanes are worth`,
+      title: `Playing strength in ${titleOf(game)}: what lanes are worth`,
       x: { label: "lanes", log: true },
       y: { label: "strength speedup", log: true, text: TIMES },
     }));
@@ -272,7 +273,7 @@ function strength({ game, rows, curve }) {
     charts.push(chart(grouped(scored, (row) => [row.lanes, row.equal_total_score, ...(row.equal_total_interval ?? [])]), {
       title: "Score against one lane with as many simulations in all",
       x: { label: "lanes", log: true },
-      y: { label: "score", text: SHARE },
+      y: { label: "score", text: SHARE, most: 1 },
     }));
   }
   const rated = curve.filter((point) => point.elo !== null);
@@ -283,5 +284,5 @@ function strength({ game, rows, curve }) {
       y: { label: "Elo" },
     }));
   }
-  return charts.length ? charts : el("p", { class: "dim" }, "Nothing was played yet.");
+  return charts.length ? beside(charts) : el("p", { class: "dim" }, "Nothing was played yet.");
 }

@@ -13,6 +13,7 @@ const STRENGTH = "Strongest: the player, or the settings of a search, that won t
 const SIMULATIONS = 200000;
 const STRATEGY = "tree: the lanes share one tree; root: each lane grows its own; leaf: one tree, whose playouts are shared out";
 const LANES = "Into how many streams of work a search is divided, however many workers there are";
+const OPTIONS = "A player with options: name:key=value,key=value";
 const SIMULATION = "One simulation is one line of moves from the position, played out or judged at its end";
 /** On a narrow screen the board comes right after the choice of a game. */
 const NARROW = matchMedia("(max-width: 52rem)");
@@ -62,6 +63,21 @@ export class Setup {
     };
   }
 
+  /** Have the form name the game of a spec, with its options. */
+  async show(spec) {
+    const known = (name, options) => this.games.find((game) => game.name === name && options.every(([key]) => game.options.some((option) => option.name === key)));
+    const [name, rest] = spec.split(/:(.*)/s);
+    const options = rest ? rest.split(",").map((option) => option.split("=")) : [];
+    this.spec.value = spec;
+    this.game.value = (known(spec, []) ?? known(name, options))?.name ?? "";
+    this.#options();
+    for (const control of this.options.querySelectorAll("[name]")) {
+      const given = options.find(([key]) => key === control.name);
+      if (given) control.value = given[1];
+      await this.#variant(control);
+    }
+  }
+
   #fold() {
     this.settings.open = !NARROW.matches;
   }
@@ -78,7 +94,7 @@ export class Setup {
     const game = this.games.find(({ name }) => name === this.game.value);
     this.other.hidden = game !== undefined;
     this.spec.required = game === undefined;
-    for (const each of this.sides) each.meet(game?.opponent ?? SEARCH);
+    for (const each of this.sides) each.meet(game);
     const [first, second] = this.fieldsets;
     const players = game?.num_players ?? 2;
     second.hidden = players === 1;
@@ -123,9 +139,13 @@ function field(label, control) {
   return el("label", { class: "field" }, el("span", {}, label), control);
 }
 
-/** Who plays for one side. A search has a budget: so many simulations, or so many seconds. */
+/** Who plays for one side: a person, the computer at its best, or a player with a name. A search has a budget: so many simulations, or so many seconds. */
 function side(name, preset) {
-  const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)));
+  const players = el("optgroup", { label: "A program" });
+  const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)), players);
+  const spec = el("input", { id: `${name}-player`, title: OPTIONS, autocomplete: "off", spellcheck: "false" });
+  const about = el("span", { class: "dim small" });
+  const program = el("div", { class: "effort" }, about, field("With options", spec));
   const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, max: Number.MAX_SAFE_INTEGER, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
   const unit = el("select", { id: `${name}-unit`, "aria-label": `Simulations or seconds of the ${name} player's search`, title: SIMULATION }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
   const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "automatic")));
@@ -135,7 +155,12 @@ function side(name, preset) {
   const effort = el("div", { class: "effort" }, use, el("span", { class: "pair" }, amount, unit), settings);
   unit.addEventListener("change", () => (amount.value = unit.value === "seconds" ? 5 : SIMULATIONS));
   let opponent = SEARCH;
+  const named = () => !["person", "search"].includes(who.value);
   const settle = () => {
+    effort.hidden = named();
+    program.hidden = !named();
+    const { description, source } = api.about.players.find((player) => player.name === who.value) ?? {};
+    about.replaceChildren(description ?? "", source ? el("span", { class: "source" }, `From: ${source}`) : "");
     // A person's turn can be searched too, by a button.
     use.textContent = who.value === "search" ? "Thinks for" : "\u201cSearch this position\u201d thinks for";
     // A player that is not a search makes no simulations.
@@ -146,20 +171,25 @@ function side(name, preset) {
       [unit.value, amount.value] = timed ? ["seconds", 1] : ["simulations", SIMULATIONS];
     }
   };
+  who.addEventListener("change", () => (spec.value = who.value));
   for (const each of [who, settings]) each.addEventListener("change", settle);
   settle();
   return {
-    node: el("div", {}, who, effort),
+    node: el("div", {}, who, effort, program),
     more: el("div", { class: "pair" }, field(`Strategy, ${name} player`, strategy), field("Lanes", lanes)),
-    /** The player that is the strongest known for the game that is chosen. */
-    meet(player) {
-      opponent = player;
+    /** The game that is chosen, of which the strongest player may be no search; undefined if it is named. */
+    meet(game) {
+      opponent = game?.opponent ?? SEARCH;
+      const left = who.value;
+      players.replaceChildren(...(game?.opponents ?? api.about.players.map((player) => player.name)).map((value) => el("option", { value, selected: value === left }, value)));
+      if (who.value !== left) who.value = "search";
       settle();
     },
     read() {
       const budget = unit.value === "seconds" ? { seconds: Number(amount.value) } : { simulations: Math.round(Number(amount.value)) };
       const chosen = { ...(strategy.value ? { strategy: strategy.value } : {}), ...(lanes.value ? { lanes: Number(lanes.value) } : {}) };
-      return { who: who.value, best: settings.value === "best", effort: { ...budget, ...chosen } };
+      const side = { who: who.value, best: settings.value === "best", effort: { ...budget, ...chosen } };
+      return named() ? { ...side, who: "search", player: spec.value.trim() || who.value } : side;
     },
   };
 }

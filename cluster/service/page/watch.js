@@ -22,6 +22,7 @@ export class Watch {
     this.grown = grown;
     this.ended = ended;
     this.stop = () => {};
+    this.more = el("details", {}, el("summary", {}, "Details of the search"), el("div"));
   }
 
   /**
@@ -124,10 +125,13 @@ export class Watch {
       this.#head(),
       this.error ? el("p", { class: "problem", role: "alert" }, this.error.detail) : "",
       shown && shown.best_move !== null ? this.#answer(shown) : el("p", { class: "dim" }, this.#waits()),
-      shown ? this.#facts(shown) : "",
+      shown ? el("p", { class: "dim small" }, `${whole(shown.simulations)} simulations in ${seconds(shown.elapsed_s, shown.elapsed_s < 1 ? 3 : 1)}, ${rate(shown.simulations_per_s)}. `, this.result ? endingOf(this.result, this.request) : null) : "",
       this.#curves(),
-      this.progress && !this.result ? this.#workers(this.progress) : "",
-      this.merges.length ? this.#merges() : "",
+      shown ? this.more : "",
+    );
+    // It stays folded up, or open, whatever it says.
+    this.more.lastChild.replaceWith(
+      el("div", { class: "details" }, shown ? this.#facts(shown) : null, this.progress && !this.result ? this.#workers(this.progress) : null, this.merges.length ? this.#merges() : null),
     );
     if (focus) this.host.querySelector(`[data-action="${focus}"]`)?.focus();
   }
@@ -182,22 +186,18 @@ export class Watch {
 
   #facts(shown) {
     const facts = [
-      ["Simulations", short(shown.simulations)],
-      ["Rate", perSecond(shown.simulations_per_s, "simulations")],
-      ["Playouts", short(shown.playouts)],
-      ["Rate", perSecond((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations), "playouts")],
-      ["Tree", `${short(shown.tree_nodes)} nodes`],
+      ["Playouts", whole(shown.playouts)],
+      ["Playouts/s", rate((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations))],
+      ["Tree", `${whole(shown.tree_nodes)} nodes`],
       ["Jobs of workers", `${whole(shown.jobs)} done${shown.jobs_retried ? `, ${shown.jobs_retried} repeated` : ""}`],
-      ["Time", seconds(shown.elapsed_s)],
     ];
-    const { strategy, lanes, seed } = this.request;
-    return el(
-      "div",
-      {},
+    const { strategy, seed } = this.request;
+    const lanes = shown.lanes ?? this.request.lanes;
+    return [
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-      el("p", { class: "dim small" }, `Strategy ${strategy}, ${lanes} ${lanes === 1 ? "lane" : "lanes"}, seed ${seed}`),
-      this.result ? ending(this.result, this.request) : null,
-    );
+      el("p", { class: "dim small" }, `Strategy ${strategy}, ${lanes === null ? "" : `${lanes} ${lanes === 1 ? "lane" : "lanes"}, `}seed ${seed}`),
+      this.result ? digestOf(this.result) : null,
+    ];
   }
 
   #curves() {
@@ -210,8 +210,8 @@ export class Watch {
       { class: "curves" },
       spark(this.values, { range: [-high, high], zero: true, label: "Value over time", text: signed }),
       mean === null
-        ? spark(this.rates, { label: "Rate over time", text: (rate) => perSecond(rate, "simulations") })
-        : spark(this.rates, { label: "Rate over time; on average", text: () => perSecond(mean, "simulations") }),
+        ? spark(this.rates, { label: "Simulations/s over time", text: rate })
+        : spark(this.rates, { label: "Simulations/s over time; on average", text: () => rate(mean) }),
     );
   }
 
@@ -257,16 +257,14 @@ const ENDINGS = {
   cancelled: () => "Stopped on request.",
 };
 
-/** A rate as "5.4 M simulations/s"; null, where none was measured, as "none". */
-const perSecond = (rate, unit) => (rate ? `${short(rate)} ${unit}/s` : "none");
+/** A rate as "5.4 M/s"; null, where none was measured, as "none". */
+const rate = (number) => (number ? `${short(number)}/s` : "none");
 
-/** Why a search ended, and its digest. */
-function ending({ stopped_by: by, digest }, request) {
+const endingOf = ({ stopped_by: by }, request) => ENDINGS[by]?.(request) ?? `Ended: ${by}.`;
+
+function digestOf({ digest }) {
   const meaning = `SHA-256 of the merged statistics: equal digests mean equal statistics, bit for bit. ${digest}`;
-  return [
-    el("p", { class: "dim small" }, ENDINGS[by]?.(request) ?? `Ended: ${by}.`),
-    el("p", { class: "dim small", title: meaning }, "Digest of the merged statistics ", el("code", {}, `${digest.slice(0, 12)}\u2026`)),
-  ];
+  return el("p", { class: "dim small", title: meaning }, "Digest of the merged statistics ", el("code", {}, `${digest.slice(0, 12)}\u2026`));
 }
 
 /** What came in between two looks, as words. */
@@ -275,8 +273,8 @@ function added(before, now) {
   const nodes = now.tree_nodes - before.tree_nodes;
   const each = (1000 * (now.merge_s - before.merge_s)) / merges;
   const turned = before.best_move !== now.best_move ? `; ${now.best_move} is best now` : "";
-  const simulations = short(now.simulations - before.simulations);
-  return `+${simulations} simulations, +${short(nodes)} nodes in ${merges} ${merges === 1 ? "merge" : "merges"} of ${each.toFixed(1)} ms${turned}`;
+  const simulations = whole(now.simulations - before.simulations);
+  return `+${simulations} simulations, +${whole(nodes)} nodes in ${merges} ${merges === 1 ? "merge" : "merges"} ${each < 0.1 ? "below 0.1" : `of ${each.toFixed(1)}`} ms${turned}`;
 }
 
 /** What came in after the last look, and the answer, as words. */
@@ -284,5 +282,5 @@ function rest(before, now) {
   const answer = now.best_move === null ? "there is no answer" : `${now.best_move} is the answer`;
   const simulations = now.simulations - before.simulations;
   if (!simulations) return answer;
-  return `+${short(simulations)} simulations, +${short(now.tree_nodes - before.tree_nodes)} nodes at the end; ${answer}`;
+  return `+${whole(simulations)} simulations, +${whole(now.tree_nodes - before.tree_nodes)} nodes at the end; ${answer}`;
 }

@@ -168,13 +168,13 @@ FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'n
 INFERRED, FAILED = ("0/0/100", 0, (0, 0, 16), ""), ("50/0/50", 250, (0, 0, 0), "")
 UNDECIDED, SURE = ("50/0/50", 250, (4, 0, 4), ""), (*EVEN[:3], 'cannot_fail = "shown"')
 BOTH = "Matches that agree: 2, of 50 to 90 % for the source's player ahead, 1 of them above 80 %. "
-NO_CAUSE, ONE = "(0 with a known cause, 0 with a suspected cause)", "Matches that agree: 1, of 50 to 50 %"
+ONE = "Matches that agree: 1, of 50 to 50 %"
 
 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (study(EVEN, ONE_SIDED, LOST), f"of 3 rows, 1 differs {NO_CAUSE}, 2 agree. {BOTH}"),
+        (study(EVEN, ONE_SIDED, LOST), f"of 3 rows, 1 differs, 2 agree. {BOTH}"),
         (study(ONE_SIDED, EVEN, LOST, UNDECIDED), "Matches of 20 to 80 %: 3, of them in agreement: 1."),
         (study(EVEN, OURS), f"of 1 row, 1 agrees. {ONE}"),
         (
@@ -183,12 +183,12 @@ NO_CAUSE, ONE = "(0 with a known cause, 0 with a suspected cause)", "Matches tha
         ),
         (
             study(SURE, EVEN, SURE, LOST),
-            f"of 2 rows, 1 differs {NO_CAUSE}, 1 agrees, 2 more cannot fail. {ONE}",
+            f"of 2 rows, 1 differs, 1 agrees, 2 more cannot fail. {ONE}",
         ),
         # Of three rows that are corrected for it would be open.
-        (study(("50/0/50", 10, (100, 0, 20), ""), SURE, SURE), f"of 1 row, 1 differs {NO_CAUSE}, 2 more"),
-        (study((*LOST[:3], SURE[3])), f"of 1 row, 1 differs {NO_CAUSE}."),
-        (study(LOST, UNDECIDED), f"of 2 rows, 1 differs {NO_CAUSE}, 1 is open."),
+        (study(("50/0/50", 10, (100, 0, 20), ""), SURE, SURE), "of 1 row, 1 differs, 2 more"),
+        (study((*LOST[:3], SURE[3])), "of 1 row, 1 differs."),
+        (study(LOST, UNDECIDED), "of 2 rows, 1 differs, 1 is open."),
         (study(FEW), "of 1 row, 1 is not excluded (its own 10 games a row are too few to decide)."),
         (
             study(FEW, INFERRED, key="inferred = 15"),
@@ -247,6 +247,15 @@ def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
     mean = verdict.measured.estimates["mean"]
     assert mean.value == pytest.approx(sum(n * both[n] for n in both) / sum(both.values()))
     assert mean.low < mean.value < mean.high
+
+
+def test_margins_tell_draws_of_a_pair_from_drawn_games(tmp_path: Path) -> None:
+    """Of one seed equal players win alike from both seats; a drawn game is won by nobody."""
+    row = 'name = "r"\nmeasure = "margins"\na = "minimax:depth=3"\ngames = 4\nours = true\ngame = "explicit:'
+    text = "".join(f'[[rows]]\n{row}{tree}"\n' for tree in ("([5 -3][9 4])", "([0 0][0 0])"))
+    result = measured(tmp_path, table=read("999/2", f'title = "t"\n{text}', ""))
+    found = [[each.value for each in verdict.measured.estimates.values()] for verdict in result.verdicts]
+    assert found == [[4, 100], [0, 0]]
 
 
 def test_rows_that_look_at_the_same_games_share_them() -> None:

@@ -34,16 +34,17 @@ from cluster.lab.throughput.speedup import (
     amounts,
     measure_speedup,
     rounded,
+    settings,
     warnings,
 )
-from cluster.lab.throughput.speedup_report import metric_families, plot, tables, write_rows
+from cluster.lab.throughput.speedup_report import draw_file, metric_families, plot, tables, write_rows
 from cluster.report.machine import provenance
 from cluster.system.processes import descendants, num_cores
 from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.coordinator import RoundCosts
 from search.request import SearchRequest
-from tests.cluster.command import start
+from tests.cluster.command import ROOT, start
 from tests.cluster.observe.test_metrics import documented
 from tests.cluster.searches import compiled_only
 from tests.waiting import PATIENCE_S, eventually
@@ -194,15 +195,14 @@ def drawn(rows: list[SpeedupRow], folder: Path) -> str:
 def test_a_picture_says_what_it_shows_and_what_it_was_measured_on(tmp_path: Path) -> None:
     found = drawn(MADE, tmp_path)
     for text in (
-        "Speedup of a tictactoe search on 1 to 2 workers",
+        "Speedup of tictactoe on 1 to 2 workers",
         "median and range of 2 runs",
-        "speedup",
         "efficiency, %",
         "simulations per second",
         "of the ceiling",
         provenance(),
     ):
-        assert re.search(f"<!--[^>]*{re.escape(text)}", found), text
+        assert re.search(f"(<!--|description>)[^>]*{re.escape(text)}", found), text
     assert platform.node() not in provenance()
     assert version("banyan-mcts") in provenance()
 
@@ -227,24 +227,24 @@ def test_a_picture_says_what_is_in_doubt_and_how_often_it_ran(tmp_path: Path) ->
     found = drawn(once, tmp_path)
     assert "one run" in found
     for line in warnings(once):
-        assert f"<!-- Warning: {line[:60]}" in found
+        assert f"<!-- Warning: {line[:40]}" in found
     found = drawn([replace(row, repeats=2 + 5 * (row.workers > 1)) for row in MADE], tmp_path)
     assert "Warning" not in found
     assert "median and range of 2 to 7 runs" in found
 
 
-def test_strategies_are_drawn_on_one_scale(tmp_path: Path) -> None:
+def test_two_numbers_of_workers_are_bars_and_three_a_curve(tmp_path: Path) -> None:
     # Of one strategy the ceiling was not measured.
     none: Any = dict.fromkeys(("ceiling_simulations_per_s", "of_ceiling", "ceiling_spread", "spread"))
     path = tmp_path / "speedup.svg"
-    figure = plot([*MADE[:2], *(replace(row, **none) for row in MADE[2:])], path)
-    found = path.read_text()
-    assert "root: 90% of the ceiling" in found
-    assert "tree:" not in found
-    root, tree, speedup, efficiency = figure.axes
-    assert root.get_ylim() == tree.get_ylim()
-    assert speedup.get_ylabel() == "speedup"
-    assert efficiency.get_ylim()[0] == 0
+    rates, efficiencies = plot([*MADE[:2], *(replace(row, **none) for row in MADE[2:])], path).axes
+    assert "on 2 workers, of the ceiling: root 90 %<" in re.sub(r"\s+", " ", path.read_text())
+    assert sorted(bar.get_height() for bar in rates.patches) == [2e4, 4e4, 1e6, 2e6]
+    assert [bar.get_height() for bar in efficiencies.patches] == [100] * 4
+    rates, efficiencies = draw_file(ROOT / "cluster" / "lab" / "records" / "sixteen_cores.json", path).axes
+    assert not rates.patches and rates.get_xscale() == rates.get_yscale() == "log"
+    assert efficiencies.get_ylim()[0] == 0
+    assert "Intel Xeon, 16 cores; 2026-11-26" in path.read_text()
 
 
 @pytest.mark.parametrize(("strategy", "lanes"), [("tree", 16), ("tree", 1), ("root", 1)])
@@ -317,7 +317,9 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
         assert row.executor == "threads" and row.spent[WORKERS] > row.spent[COORDINATOR]
     assert min(row.repeats for row in rows) >= 1
     assert all(line.endswith(" left") for line in lines[2:])
-    assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, searches of ")
+    assert f"{amounts(rows)}, {settings(rows)}".startswith(
+        f"{rows[0].simulations:,} simulations, 16 lanes, searches of "
+    )
 
 
 def test_time_is_no_limit_of_what_is_fixed() -> None:

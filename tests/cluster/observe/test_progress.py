@@ -171,8 +171,10 @@ def test_rates_are_those_of_the_last_seconds() -> None:
     counters, worker = session.coordinator.counters, session.executor.workers[0]
     for time_s, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
         times.append(time_s)
-        counters.simulations, worker.busy_s = simulations, busy_s
+        # The worker was busy for another search before.
+        counters.simulations, worker.busy_s = simulations, 50.0 + busy_s
         figures = sampler.sample(session).figures
+        assert figures.workers[0].busy < 1.0 or time_s == 2.0
     assert figures.simulations_per_s == 700
     assert [each.busy for each in figures.workers] == [0.5]
 

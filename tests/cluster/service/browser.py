@@ -64,7 +64,7 @@ class Visitor:
         self.context.close()
 
     def begin(self, game: str, first: str, second: str, simulations: int = 300) -> None:
-        """Fill in the form, and begin. ``game`` is a spec; sides are ``person`` or ``search``."""
+        """Fill in the form, and begin. ``game`` is a spec; sides are ``person``, ``search`` or a player."""
         name, _, options = game.partition(":")
         self.page.locator("#game option").first.wait_for(state="attached")
         self.page.select_option("#game", name)
@@ -82,6 +82,9 @@ class Visitor:
                 # A problem of one player.
                 continue
             self.page.select_option(f"#{side}-who", who)
+            if not self.page.locator(f"#{side}-amount").is_visible():
+                # A program, whose options have its budget.
+                continue
             # Where the opponent is no search, it thinks for some time.
             timed = self.page.input_value(f"#{side}-unit") == "seconds"
             self.page.fill(f"#{side}-amount", "0.1" if timed else str(simulations))

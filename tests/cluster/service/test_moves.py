@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from cluster.lab.sources.table import sources
 from cluster.service.errors import Problem
 from cluster.service.known_games import MOVES, KnownGames
 from cluster.service.positions import move, read
@@ -45,18 +46,36 @@ def test_at_morris_alphabeta_moves(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
-    answer = asked(server, "morris", preset="plain", seconds=0.05).json()
-    assert answer["player"] == "uct:preset=plain,seconds=0.05"
-    assert answer["simulations"] > 0
+def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
+    listed = http.get(f"{server.url}/api/v1/games").json()
+    opponents = {game["name"]: game["opponent"] for game in listed["games"]}
+    assert {name for name, opponent in opponents.items() if opponent != "uct"} == {"morris"}
+    three = http.get(f"{server.url}/api/v1/games/{THREE}").json()
+    assert three["opponent"] == "alphabeta" and {"morris-agent", "scripted", "uct"} < {*three["opponents"]}
+    described = {player["name"]: player for player in listed["players"]}
+    assert {name for game in listed["games"] for name in game["opponents"]} == {*described} - {"openspiel"}
+    assert "nine men's morris" in described["morris-agent"]["source"] and not described["uct"]["source"]
+    # Each program of a source is a player.
+    assert {name for source in sources().values() for name in source.get("players", ())} <= {*described}
 
 
 @pytest.mark.slow
-def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
-    listed = http.get(f"{server.url}/api/v1/games").json()["games"]
-    opponents = {game["name"]: game["opponent"] for game in listed}
-    assert {name for name, opponent in opponents.items() if opponent != "uct"} == {"morris"}
-    assert http.get(f"{server.url}/api/v1/games/{THREE}").json()["opponent"] == "alphabeta"
+@pytest.mark.parametrize(
+    ("game", "body", "player"),
+    [
+        ("morris", {"player": "plain", "seconds": 0.05}, "uct:preset=plain,seconds=0.05"),
+        ("tictactoe", {"player": "article:simulations=50"}, "article:simulations=50"),
+        (THREE, {"player": "morris-agent", "moves": ["a1"]}, "morris-agent"),
+        ("battleship:size=4,fleet=2", {"player": "omniscient-minimax", "deal": 5}, "omniscient-minimax"),
+    ],
+)
+def test_any_player_can_be_asked(server: Server, game: str, body: dict[str, Any], player: str) -> None:
+    answer = server.client().move(game, body)
+    assert answer["player"] == player and answer["simulations"] + answer["nodes"] > 0
+    moves = [*body.get("moves", []), answer["move"]]
+    after = read(game, PositionBody(moves=moves, deal=body.get("deal")))["legal_moves"]
+    # One that sees the other fleet hits.
+    assert after and ("omniscient" not in player or after == ["hit"])
 
 
 @pytest.mark.parametrize("name", sorted(BEST))
@@ -84,8 +103,15 @@ def test_the_only_move_is_made_at_once() -> None:
     [
         ("chess", {}, "game"),
         ("./mygame.py", {}, "game"),
-        ("morris", {"preset": "strong"}, "preset"),
-        ("morris", {"preset": "alphabeta:depth=9"}, "preset"),
+        ("morris", {"player": "strong"}, "player"),
+        ("morris", {"player": "article"}, "player"),
+        ("morris", {"player": "flat", "seconds": 1.0}, "seconds"),
+        ("morris", {"player": "uct:seconds=10.5"}, "player option seconds"),
+        ("morris", {"player": "uct:simulations=3e9"}, "player option simulations"),
+        ("morris", {"player": "uct:memory=4000"}, "player option memory"),
+        ("battleship", {"player": "omniscient-minimax"}, "position"),
+        ("morris", {"player": "uct:evaluator=net.py,strategy=leaf"}, "player option evaluator"),
+        ("morris", {"player": "uct:evaluator=./net.py,strategy=leaf"}, "player"),
         ("morris", {"seconds": 10.5}, "seconds"),
         ("morris", {"seconds": 0}, "seconds"),
         ("morris", {"seconds": "1"}, "seconds"),
@@ -135,6 +161,12 @@ def test_more_than_can_wait_are_told_to_come_again() -> None:
         assert [type(each.exception(60)) for each in waiting] == [Problem] * len(waiting)
     with pytest.raises(InvalidInput):
         known.move("tictactoe", MoveBody(moves=["z9"]))
+    # A player that has no limit of time is ended.
+    known._players._seconds = 2.0
+    with pytest.raises(InvalidInput, match="took longer than 2 s") as late:
+        known.move("gomoku", MoveBody(player="minimax:depth=6"))
+    assert (late.value.field, late.value.value) == ("player", "minimax:depth=6")
+    known._players.close()
     # A move that was refused has given its place back.
     assert known.move("tictactoe", small)["simulations"] > 0
 

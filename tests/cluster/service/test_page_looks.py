@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.cluster.service.browser import REPORT, Visitor
 from tests.cluster.service.process import Server
@@ -26,6 +26,8 @@ def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) 
     visitor.my_turn()
     page.click("#hint")
     expect(page.locator(".curves .series")).to_have_count(2)
+    expect(page.locator(".merges li").first).to_be_hidden()
+    page.click("text=Details of the search")
     expect(page.locator(".merges li").first).to_be_visible()
     page.click("[data-action=cancel]")
     expect(page.locator("[data-state=cancelled]")).to_be_visible()
@@ -129,6 +131,7 @@ def test_the_panel_and_the_options_are_shown_whole(visitor: Visitor) -> None:
     visitor.my_turn()
     spec = page.locator("#spec-shown")
     expect(spec).to_contain_text("turns 800")
+    page.click("text=About this game")
     assert spec.evaluate("node => node.scrollWidth <= node.clientWidth")
     visitor.make(visitor.legal[0])
     visitor.my_turn()
@@ -141,7 +144,7 @@ def test_the_panel_and_the_options_are_shown_whole(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     ("game", "request_", "ending"),
     [
-        ("gomoku:size=9", {"simulations": 2000}, "Ended after its 2\u202f000 simulations."),
+        ("gomoku:size=9", {"simulations": 2000}, "Ended after its 2,000 simulations."),
         ("gomoku:size=9", {"seconds": 2}, "Ended after its 2 s."),
         (
             "tictactoe",
@@ -161,7 +164,25 @@ def test_a_search_says_in_a_sentence_why_it_ended(
     expect(watch).to_contain_text(ending)
     if ending == "Ended after its 2 s.":
         expect(watch.locator(".curves .series")).to_have_count(2)
-    assert len(re.findall(r"[\d.]+(?: [kMG])? (?:simulations|playouts)/s", watch.inner_text())) >= 2
+    assert len(re.findall(r"[\d.]+(?: [kMG])?/s", str(watch.text_content()))) >= 2
+    names = watch.locator("dt").all_text_contents()
+    assert len(names) == len(set(names)) > 2
+    # The form is that of its game, with its options.
+    expect(visitor.page.locator("#game")).to_have_value(game.partition(":")[0])
+    sizes = visitor.page.locator("#option-size").evaluate_all("all => all.map(({ value }) => value)")
+    assert sizes == re.findall("size=(.*)", game)
+
+
+def test_while_a_game_is_prepared_the_board_of_another_is_out_of_reach(visitor: Visitor) -> None:
+    page, held = visitor.page, list[Route]()
+    visitor.my_turn()
+    page.route("**/games/connect_four", lambda route: held.append(route))
+    page.select_option("#game", "connect_four")
+    page.click("text=New game")
+    expect(page.locator("#status")).to_have_text("Preparing Connect four \u2026")
+    expect(page.locator("#board")).to_have_attribute("inert", "")
+    held[0].continue_()
+    visitor.make("d")
 
 
 def test_the_form_has_the_defaults_of_a_variant(visitor: Visitor) -> None:

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from cluster.lab.throughput.speedup import SpeedupRow
+from cluster.report.plot_frame import COLOURS
 from cluster.service.errors import Problem
 from cluster.service.limits import Limits
 from cluster.service.reports import MOST, MOST_FOLDERS, MOST_VALUES, Reports, Speedups, newest
@@ -38,7 +39,8 @@ ROWS: list[dict[str, Any]] = [
 ]
 STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
 
-SERVER = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
+TOKEN = "correct.horse.battery.staple"
+SERVER = ("--max-seconds", "60", "--max-lanes", "16")
 
 
 def write(path: Path, value: object, modified: int = 0) -> None:
@@ -275,12 +277,17 @@ def test_a_measurement_can_follow_one_that_is_cancelled_while_it_compiles(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
-    with Server(tmp_path) as server:
-        answer = http.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
+@pytest.mark.parametrize(
+    ("option", "variable"), [("--no-allow-speedup", "NO_TOKEN"), ("--max-running=4", "BANYAN_TOKEN")]
+)
+def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path, option: str, variable: str) -> None:
+    """When told not to, and when others than this machine may have access."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with Server(tmp_path, option, environment=os.environ | {variable: TOKEN}) as server:
+        answer = http.post(f"{server.url}/api/v1/speedups", json={"game": "hex"}, headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
         assert "--allow-speedup" in answer.json()["detail"]
-        found = http.get(f"{server.url}/api/v1/speedups").json()
+        found = http.get(f"{server.url}/api/v1/speedups", headers=headers).json()
         assert "--allow-speedup" in found["reason"]
 
 
@@ -310,6 +317,9 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
     expect(shown.locator("h2")).to_contain_text("hex: root and tree on 1 to 8 workers")
     expect(shown.locator("figure.chart")).to_have_count(2)
     expect(shown).to_contain_text("root makes 10 simulations/s on 1 worker")
+    expect(shown.locator(".of-tree .marker").first).to_have_css(
+        "fill", f"rgb{tuple(bytes.fromhex(COLOURS['tree'][1:]))}"
+    )
     expect(page.locator("#report-list")).to_contain_text("bad/speedup.json: not a JSON file")
     page.set_input_files("#report-file", tmp_path / "endless.json")
     expect(page.locator("#report-status")).to_contain_text("endless.json is not a report")
@@ -332,7 +342,7 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
 
 @pytest.mark.slow
 def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Path) -> None:
-    options = ("--allow-speedup", "--workers", "2", "--nice", "1")
+    options = ("--workers", "2", "--nice", "1")
     with (
         Server(tmp_path, *options, executor="ray") as server,
         httpx.Client(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as api,
