@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.commands import (
+    analysis,
     benchmark,
     check,
     games,
@@ -74,6 +75,8 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "players": play.list_players,
     "match": play.match,
     "play": play.play,
+    "analyze": analysis.analyze,
+    "engine": analysis.engine,
     "solve": solve.solve,
     "tune": speedup.tune,
     "speedup": speedup.speedup,

@@ -105,19 +105,35 @@ class Launch:
         ``make_worker`` as in `worker_of_units`. ``timeout_s``: time limit of a unit, unless the user sets
         one.
         """
-        make_worker = worker_of_units(place.executor, make_worker)
-        with self._waiting(place, place.executor != "inline") as tell:
-            executor = self._start(
-                place, tell, timeout_s=timeout_s, resources=ONE_CPU, make_worker=make_worker, in_flight=1
-            )
-            if not jobset.finished:
-                executor.open(None)
-        self._say_joined(place, executor)
+        executor = self.start_units(place, make_worker, timeout_s, opened=not jobset.finished, in_flight=1)
         self.watch(jobset)
         with progress:
             drive(jobset, executor, (progress, *observers))
         if jobset.units.stopped_by == "cancelled":
             self.status = INTERRUPTED
+        return executor
+
+    def start_units(
+        self,
+        place: Placement,
+        make_worker: Callable[[], TaskWorker],
+        timeout_s: float = UNIT_TIMEOUT_S,
+        *,
+        opened: bool = True,
+        **options: Any,
+    ) -> Executor:
+        """Start an executor of workers for units, which is closed when the command ends.
+
+        ``opened``: whether it waits until tasks can be taken. ``options`` as in `make_executor`.
+        """
+        make_worker = worker_of_units(place.executor, make_worker)
+        with self._waiting(place, place.executor != "inline") as tell:
+            executor = self._start(
+                place, tell, timeout_s=timeout_s, resources=ONE_CPU, make_worker=make_worker, **options
+            )
+            if opened:
+                executor.open(None)
+        self._say_joined(place, executor)
         return executor
 
     def _start(self, place: Placement, waiting: Callable[[str], None], **options: Any) -> Executor:

@@ -282,13 +282,13 @@ def answer(search: Search) -> Answer:
     line = principal_variation(search.strategy.tree, game, state, best.move)
     best_line = values = None
     if outlook.line:
-        best_line = BestLine(outlook.value, _texts(game, state, outlook.line))
+        best_line = BestLine(outlook.value, line_texts(game, state, outlook.line))
     if outlook.totals and (visits := int(search.strategy.tree.visits[ROOT])):
         values = tuple(total / visits for total in outlook.totals)
     return Answer(
         best_move=game.format_move(state, best.move),
         value=best.value,
-        pv=_texts(game, state, line),
+        pv=line_texts(game, state, line),
         best_line=best_line,
         values=values,
         is_share=game.is_two_player,
@@ -314,7 +314,8 @@ def imagined(search: Search) -> State:
     return state
 
 
-def _texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
+def line_texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
+    """The moves of a line from a position, in the game's notation."""
     position, texts = state.copy(), []
     for move in line:
         texts.append(game.format_move(position, move))

@@ -35,6 +35,7 @@ HAND_WRITTEN = {
     "games/PROBLEMS.md": 1100,
     "cluster/README.md": 1400,
     "cluster/service/README.md": 1350,
+    "cluster/analysis/README.md": 350,
     "cluster/lab/sources/README.md": 650,
     "deploy/README.md": 1500,
     "deploy/games/README.md": 50,

@@ -14,8 +14,8 @@ from cluster.service.limits import Limits, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cluster.runtime.pool_queue import PoolQueue
     from cluster.runtime.tasks import Executor
-    from cluster.service.pool_queue import PoolQueue
 
 NICENESS = "RAY_worker_niceness"
 """The environment variable from which Ray has the niceness of workers."""

@@ -166,16 +166,20 @@ def write_files(
     ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file (as `flat` makes
     them), ``plot`` draws the picture into a file, and ``picture`` is its format: png or svg.
     """
-    lines = [flat(record) for record in records]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     replace_text(paths[0], json.dumps(value, indent=2) + "\n")
-    with replacing(paths[1]) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    write_csv(paths[1], [flat(record) for record in records])
+    plot(paths[2])
+    return paths
+
+
+def write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Write a CSV file whole or not at all; all lines have the names of the first. Raises OSError."""
+    with replacing(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, lines[0] if lines else ())
         writer.writeheader()
         writer.writerows({name: _plain(value) for name, value in line.items()} for line in lines)
-    plot(paths[2])
-    return paths
 
 
 def flat(record: Mapping[str, Any]) -> dict[str, Any]:

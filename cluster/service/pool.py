@@ -19,9 +19,9 @@ from typing import Any, Protocol, cast
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.runtime.drive import TICK_S, Drive
+from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
-from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from search.coordinator import SearchFailed
 from search.result import SearchResult
 

@@ -19,6 +19,7 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.tasks import Executor
 from cluster.service.allocator import give_memory_back
 from cluster.service.api.app import create_app
@@ -28,7 +29,6 @@ from cluster.service.api.tokens import check_host, read_tokens
 from cluster.service.known_games import AllowedGames, KnownGames, allow_games
 from cluster.service.limits import Limits, Settings
 from cluster.service.pool import Pool
-from cluster.service.pool_queue import PoolQueue
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.service.supervisor import Supervisor

@@ -14,11 +14,11 @@ import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, begun, read_checkpoint
 from cluster.runtime.broadcast import Call, pack_call
+from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
 from cluster.runtime.queue import TaskQueue
 from cluster.runtime.session import Session, task_of
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task, keys_of
 from cluster.service.pool import Pool, Run
-from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from cluster.workers.inline import InlineExecutor
 from cluster.workers.worker_process import WorkerProcess
 from search.job import Context, GrowJob, Job, JobResult, LaneJob, Snapshot

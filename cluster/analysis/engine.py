@@ -1,0 +1,336 @@
+"""The engine of analysis: lines come in, answers go out, positions wait by priority for one executor.
+
+    lines -> Engine.take -> waiting -> feed -> executor (short: whole searches, bundled, one worker each)
+                                           \\-> LongSearch (jobs of one search, on all workers)
+    executor -> Level.take, LongSearch -> Engine.finish -> write
+
+A position whose search has one lane, as short ones have, is one task: many are searched side by side. A
+position with several lanes, or one that reports while it is searched, is a search on all workers; there is
+one of them at a time, because its tree may need all the memory. Positions of a higher priority begin first,
+older ones before younger ones; what runs is not interrupted.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import games
+from cluster.analysis.queries import (
+    CONTROL,
+    TERMINATE_ALL,
+    VERSION,
+    Action,
+    BadQuery,
+    Position,
+    failure,
+    read,
+    refusal,
+    without_results,
+)
+from cluster.analysis.worker import Analysed, answer_to, during
+from cluster.runtime.drive import TICK_S, Drive
+from cluster.runtime.jobset import Unit
+from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
+from games.errors import InvalidInput
+from search.coordinator import Coordinator, Ledger, LostTooOften
+from search.prepare import open_search
+from search.result import answer
+from search.strategies import STRATEGY_CLASSES, for_workers
+
+AHEAD_S = 1.0
+"""Worker time of the tasks that each worker is given ahead: a position of a higher priority waits so long."""
+LEAST_AHEAD = 4
+"""Least number of tasks given ahead to each worker."""
+SHORT_S = 0.001
+"""Worker time of a position before one was searched, in seconds."""
+LINES_AT_ONCE = 1_000
+"""Most lines that are read before answers are looked at."""
+EVERYTHING = Action({"id": ""}, TERMINATE_ALL)
+_WEIGHT = 0.02
+"""Weight of the newest position in the mean time of one."""
+
+
+class Level:
+    """The short positions of one priority that are with the executor; a machine of `Drive`."""
+
+    finished = False
+    patience_s = TICK_S
+
+    def __init__(self, key: int, context: Analysed, ended: Callable[[Position, Any], None]) -> None:
+        """``ended`` is called with a position and its answer."""
+        self.contexts = {key: context}
+        self._key, self._ended = key, ended
+        self._ledger: Ledger[Task] = Ledger()
+        self._mean_s = SHORT_S
+
+    def __len__(self) -> int:
+        return len(self._ledger)
+
+    def task(self, number: int, position: Position) -> Task:
+        """The task of a position, which is pending from now on."""
+        work = max(1, round(self._mean_s / WORK_UNIT_S))
+        task = Task(number, Unit(number, position), work, self._key)
+        self._ledger.hand_out(number, task)
+        return task
+
+    @property
+    def most_ahead(self) -> int:
+        """How many positions each worker is given ahead."""
+        return max(LEAST_AHEAD, round(AHEAD_S / self._mean_s))
+
+    def begin(self) -> list[Task]:
+        return []
+
+    def again(self) -> list[Task]:
+        return self._ledger.items
+
+    def check(self) -> None:
+        return
+
+    def take(self, event: Event) -> list[Task]:
+        """Take the outcome of a position; returns it if it must be searched again."""
+        index = event.result.index if isinstance(event, JobDone) else event.index
+        if index not in self._ledger:
+            return []
+        position = self._ledger.pending([index])[0].job.what
+        try:
+            if isinstance(event, JobLost):
+                again = self._ledger.lost(index, event.reason)
+                return [] if again is None else [again]
+            reason = "" if isinstance(event, JobDone) else event.error
+        except LostTooOften as error:
+            reason = str(error)
+        self._ledger.settle(index)
+        if isinstance(event, JobDone):
+            self._mean_s += _WEIGHT * (event.result.duration_s - self._mean_s)
+            self._ended(position, event.result.found)
+        else:
+            self._ended(position, failure(position, reason))
+        return []
+
+
+class LongSearch(Session):
+    """A position that is searched by all workers, with answers meanwhile if its query asks for them."""
+
+    queue: PoolQueue
+    position: Position
+    told_s = 0.0
+    """When it has last answered, in seconds of its search."""
+
+    def take(self, event: Event) -> list[Task]:
+        if isinstance(event, JobDone):
+            self.queue.ended(event.context, event.result)
+        return super().take(event)
+
+    @property
+    def due(self) -> bool:
+        """Whether an answer is due before the end."""
+        every_s = self.position.query.get("reportDuringSearchEvery")
+        return every_s is not None and self.elapsed_s - self.told_s >= every_s
+
+
+class Engine:
+    """Analyses positions on one executor, in the thread that calls it."""
+
+    def __init__(
+        self,
+        context: Analysed,
+        executor: Executor,
+        queue: PoolQueue,
+        write: Callable[[Any], None],
+        version: str,
+    ) -> None:
+        """``queue``: that of the executor. ``write`` gets each answer, as an object or as a line of JSON."""
+        self.executor = executor
+        self.positions = self.answered = 0
+        """Numbers of positions that came, and that have their final answer."""
+        self.cancelled = self.cancel_noted = False
+        self._context, self._queue, self._write, self._version = context, queue, write, version
+        self._game = games.load(context.game, context.source, tried=False)
+        self._drive: Drive[Any] = Drive(executor, self._looked, self._failed)
+        self._levels: dict[int, Level] = {}
+        """By priority."""
+        self._keys = count()
+        self._waiting: list[tuple[int, int, Position]] = []
+        """A heap of short positions: (- priority, number, position)."""
+        self._long: list[tuple[int, int, Position]] = []
+        """Those that need all workers."""
+        self._running: LongSearch | None = None
+        self._lanes: dict[str, int] = {}
+        """Lanes of a search by its options, as text."""
+
+    @property
+    def open(self) -> int:
+        """Number of positions without a final answer."""
+        return self.positions - self.answered
+
+    def cancel(self) -> None:
+        """Request the end, with the answers that there are; safe in a signal handler."""
+        self.cancelled = True
+
+    def run(self, lines: SimpleQueue[str | bytes | None], *, waits: bool = True) -> None:
+        """Take lines until None comes, and return when each position has its final answer.
+
+        ``waits``: whether positions that wait when None comes are still searched.
+        """
+        while not self.cancelled and self._take_lines(lines):
+            self.turn()
+        if not waits:
+            self._terminate(EVERYTHING)
+        self.work()
+
+    def work(self, look: Callable[[], None] = lambda: None) -> None:
+        """Search until each position has its final answer; ``look`` is called after each turn."""
+        while self.open and not self.cancelled:
+            self.turn()
+            look()
+        if self.cancelled:
+            self.cancel_noted = True
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Answer all open positions with what there is now."""
+        self._terminate(EVERYTHING)
+        for level in self._levels.values():
+            for task in level.again():
+                self.finish(task.job.what, without_results(task.job.what))
+        if self._running is not None:
+            self._drive.look_at(self._running)
+
+    def _take_lines(self, lines: SimpleQueue[str | bytes | None]) -> bool:
+        """Take the lines that have come; waits for one if nothing is to be done. False: there are no more."""
+        for _ in range(LINES_AT_ONCE):
+            try:
+                line = lines.get_nowait() if self.open else lines.get(timeout=TICK_S)
+            except Empty:
+                break
+            if line is None:
+                return False
+            if line.strip():
+                self.take(line)
+        return True
+
+    def take(self, line: str | bytes) -> None:
+        """Take one line: positions wait from now on, actions are done at once."""
+        try:
+            found = read(line)
+        except BadQuery as error:
+            self._write(error.answer)
+            return
+        if isinstance(found, Action):
+            version = {"version": self._version} if found.name == VERSION else {}
+            if found.name != VERSION:
+                self._terminate(found)
+            self._write({**found.fields, **version})
+            return
+        for position in found:
+            self.add(position)
+
+    def add(self, position: Position) -> None:
+        """Have a position wait for its turn."""
+        self.positions += 1
+        try:
+            is_long = "reportDuringSearchEvery" in position.query or self._has_lanes(position)
+        except InvalidInput as error:
+            self.finish(position, refusal(position, error))
+            return
+        heapq.heappush(
+            self._long if is_long else self._waiting, (-position.priority, self.positions, position)
+        )
+
+    def _has_lanes(self, position: Position) -> bool:
+        """Whether the search of a position has several lanes; raises InvalidInput."""
+        options = {name: value for name, value in position.query.items() if name not in CONTROL}
+        if (key := repr(options)) not in self._lanes:
+            request = Position({"id": "", **options}, 0).request(self._context.defaults)
+            self._lanes[key] = STRATEGY_CLASSES[request.strategy].make_plan(request, self._game).lanes
+        return self._lanes[key] > 1
+
+    def finish(self, position: Position, answer: Any) -> None:
+        """Write the final answer of a position."""
+        self.answered += 1
+        self._write(answer)
+
+    def turn(self) -> None:
+        """Begin what can be begun, and take what has been done."""
+        self._feed()
+        if self._drive.machines:
+            self._drive.turn()
+
+    def _feed(self) -> None:
+        """Give tasks to the executor, and begin a long search if none runs."""
+        while self._waiting:
+            priority = -self._waiting[0][0]
+            level = self._levels.get(priority) or self._new_level(priority)
+            if len(level) >= level.most_ahead * max(1, self.executor.num_workers):
+                break
+            _, number, position = heapq.heappop(self._waiting)
+            self.executor.submit([level.task(number, position)])
+        while self._long and self._running is None:
+            self._begin(heapq.heappop(self._long)[2])
+
+    def _new_level(self, priority: int) -> Level:
+        key = next(self._keys)
+        level = self._levels[priority] = Level(key, self._context, self.finish)
+        self._queue.open(key, priority)
+        self._drive.add(level)
+        return level
+
+    def _begin(self, position: Position) -> None:
+        """Begin the search of a position on all workers."""
+        workers, context = self.executor.num_workers, self._context
+        try:
+            request = for_workers(position.request(context.defaults), workers)
+            search = open_search(request, source=context.source, whole_spec=context.game)
+        except InvalidInput as error:
+            self.finish(position, refusal(position, error))
+            return
+        key = next(self._keys)
+        session = LongSearch(
+            Coordinator(search, workers), self.executor, context=key, work_unit_s=WORK_UNIT_S
+        )
+        session.queue, session.position = self._queue, position
+        self._running = session
+        self._queue.open(key, position.priority)
+        self._drive.add(session)
+
+    def _looked(self, machine: Level | LongSearch) -> None:
+        if not isinstance(machine, LongSearch):
+            return
+        position, search = machine.position, machine.search
+        if machine.finished:
+            result = machine.end()
+            self._ended(machine, answer_to(position, search, result))
+        elif machine.due:
+            machine.told_s = machine.elapsed_s
+            done = machine.coordinator.counters.simulations
+            self._write(during(position, search, answer(search), done))
+
+    def _failed(self, machine: Level | LongSearch, error: Exception) -> None:
+        if not isinstance(machine, LongSearch):
+            raise error
+        self._ended(machine, failure(machine.position, f"{type(error).__name__}: {error}"))
+
+    def _ended(self, session: LongSearch, answer: dict[str, Any]) -> None:
+        self._drive.remove(session)
+        self._queue.close(session.context)
+        self._running = None
+        self.finish(session.position, answer)
+
+    def _terminate(self, action: Action) -> None:
+        """End positions: those that wait without results, the long search with those that it has."""
+        for waiting in (self._waiting, self._long):
+            ended = [entry for entry in waiting if action.ends(entry[2])]
+            if ended:
+                waiting[:] = [entry for entry in waiting if not action.ends(entry[2])]
+                heapq.heapify(waiting)
+            for _, _, position in sorted(ended, key=lambda entry: entry[1]):
+                self.finish(position, without_results(position))
+        if self._running is not None and action.ends(self._running.position):
+            self._running.cancel()

@@ -1,0 +1,231 @@
+"""`banyan engine` and `banyan analyze`: the engine on standard input and output, and on a file of queries."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from importlib.metadata import version
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import games
+from cluster.analysis.engine import Engine
+from cluster.analysis.queries import BadQuery, Position, read
+from cluster.analysis.worker import Analysed, AnalysisWorker
+from cluster.launch import Launch, launch
+from cluster.report.table import Table, left, right, write_csv
+from cluster.runtime.jobset import LINE_S
+from cluster.runtime.pool_queue import PoolQueue
+from cluster.runtime.queue import IN_FLIGHT
+from cluster.system.files import append, replace_text
+from cluster.system.interruption import INTERRUPTED
+from cluster.system.kept_folder import held, whole_lines
+from cluster.system.status_line import StatusLine
+from cluster.system.terminal import Output, count, duration, print_json, rate, results
+from cluster.workers.placement import Placement
+from games.errors import InvalidInput, counted
+from search.prepare import check_search
+from search.request import SearchRequest
+
+ENDINGS = (".jsonl", ".csv")
+PART = ".part"
+"""End of the name of the file in which answers are kept, as they come, until all are there."""
+
+
+def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, waits: bool) -> int:
+    """Answer queries of standard input on standard output; returns the exit status.
+
+    ``waits``: whether what waits at the end of the input is still searched. Raises InvalidInput,
+    ConnectionError.
+    """
+    context = analysed(defaults)
+    with launch(output) as started:
+        file = results()
+
+        def write(answer: Any) -> None:
+            file.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
+            file.flush()
+
+        engine = _engine(started, context, place, write)
+        if output.progress:
+            started.say(
+                f"ready for queries on {context.game}, {counted(engine.executor.num_workers, 'worker')}"
+            )
+        lines: SimpleQueue[str | bytes | None] = SimpleQueue()
+        threading.Thread(target=_read, args=(lines,), name="reader", daemon=True).start()
+        engine.run(lines, waits=waits)
+        if engine.cancelled:
+            started.status = INTERRUPTED
+    return started.status
+
+
+def run_analysis(
+    file: Path, defaults: SearchRequest, place: Placement, output: Output, out: Path | None
+) -> int:
+    """Analyse the positions of a file and write the answers, in their order; returns the exit status.
+
+    ``out``: a new file, of JSON lines or CSV by its ending; None: a table, or JSON lines, on standard output.
+    Raises InvalidInput, ConnectionError, OSError.
+    """
+    context = analysed(defaults)
+    positions = positions_of(file)
+    if out is not None and (out.suffix not in ENDINGS or out.exists()):
+        raise InvalidInput("out", str(out), f"a new file that ends with {' or '.join(ENDINGS)}")
+    with launch(output) as started, nullcontext() if out is None else held(out, "out"):
+        part = None if out is None else out.with_name(out.name + PART)
+        answers = _kept(part, positions, context)
+        if answers:
+            started.say(f"{counted(len(answers), 'answer')} of {len(positions):,} are there already")
+
+        todo = {(each.id, each.turn): each for each in positions if (each.id, each.turn) not in answers}
+
+        def write(answer: Any) -> None:
+            found = json.loads(answer) if isinstance(answer, str) else answer
+            if found["isDuringSearch"] or "noResults" in found:
+                return
+            place = found["id"], found["turnNumber"]
+            answers[place] = found
+            if part is not None:
+                append(part, json.dumps({"key": context.key(todo[place]), **found}) + "\n")
+
+        if todo:
+            engine = _engine(started, context, place, write)
+            with _progress(started, engine, len(todo), output) as look:
+                for position in todo.values():
+                    engine.add(position)
+                engine.work(look)
+            if engine.cancelled:
+                started.status = INTERRUPTED
+        found = [answers[each.id, each.turn] for each in positions if (each.id, each.turn) in answers]
+        if out is None:
+            _show(found, output)
+        elif len(found) < len(positions):
+            started.say(f"{len(found):,} of {len(positions):,} answered: the same command goes on from there")
+        else:
+            _write(out, found)
+            out.with_name(out.name + PART).unlink(missing_ok=True)
+            started.say(f"wrote {out}")
+    return started.status
+
+
+def analysed(defaults: SearchRequest) -> Analysed:
+    """What the positions of a command have in common. Raises InvalidInput."""
+    source = games.source_of_spec(defaults.game)
+    game = games.load(defaults.game, source)
+    check_search(defaults, game)
+    return Analysed(game.spec, source, defaults)
+
+
+def positions_of(file: Path) -> list[Position]:
+    """The positions of a file of queries. A line that is not JSON is the moves of one, whose id is the number
+    of the line.
+
+    Raises InvalidInput (file), OSError.
+    """
+    found: dict[tuple[str, int], Position] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        text = line if line.lstrip().startswith("{") else json.dumps({"id": str(number), "moves": line})
+        try:
+            asked = read(text)
+        except BadQuery as error:
+            raise InvalidInput("file", f"{file}, line {number}", f"queries ({error})") from None
+        if not isinstance(asked, list):
+            raise InvalidInput("file", f"{file}, line {number}", "queries, no actions")
+        for position in asked:
+            if (key := (position.id, position.turn)) in found:
+                raise InvalidInput(
+                    "file", f"{file}, line {number}", f"an id of its own (not {position.id!r})"
+                )
+            found[key] = position
+    if not found:
+        raise InvalidInput("file", str(file), "lines of queries, or of moves")
+    return list(found.values())
+
+
+def _engine(started: Launch, context: Analysed, place: Placement, write: Callable[[Any], None]) -> Engine:
+    queue = PoolQueue()
+    executor = started.start_units(place, AnalysisWorker, queue=queue, in_flight=IN_FLIGHT)
+    engine = Engine(context, executor, queue, write, version("banyan-mcts"))
+    started.watch(engine)
+    return engine
+
+
+def _read(lines: SimpleQueue[str | bytes | None]) -> None:
+    """Put each line of standard input into the queue, and None at its end."""
+    with io.FileIO(0, closefd=False) as raw, io.BufferedReader(raw) as file:
+        for line in file:
+            lines.put(line)
+    lines.put(None)
+
+
+def _kept(part: Path | None, positions: list[Position], context: Analysed) -> dict[tuple[str, int], Any]:
+    """The answers that an interrupted command has left. Raises InvalidInput (out)."""
+    answers = {}
+    asked = {(each.id, each.turn): each for each in positions}
+    for line in [] if part is None else whole_lines(part):
+        found = json.loads(line)
+        place = found["id"], found["turnNumber"]
+        if place not in asked or found.pop("key") != context.key(asked[place]):
+            accepted = "a file that answers to these queries, with these options, were written to"
+            raise InvalidInput("out", str(part), accepted)
+        answers[place] = found
+    return answers
+
+
+@contextmanager
+def _progress(
+    started: Launch, engine: Engine, positions: int, output: Output
+) -> Iterator[Callable[[], None]]:
+    """Context manager that yields a function that shows how many positions are answered."""
+    began_s = time.monotonic()
+
+    def text(elapsed_s: float) -> str:
+        done, per_s = engine.answered, engine.answered / max(elapsed_s, 1e-9)
+        left = f", some {duration((positions - done) / per_s)} left" if done else ""
+        return f"{count(done)} of {counted(positions, 'position')}, {rate(per_s)}{left}"
+
+    with StatusLine(started.errors, "starting ...", LINE_S, enabled=output.progress) as line:
+        yield lambda: line.show(engine.answered, lambda: time.monotonic() - began_s, text)
+
+
+def _row(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer as a line of a table."""
+    best: Mapping[str, Any] = next(iter(answer.get("moveInfos", ())), {})
+    return {
+        "id": answer["id"],
+        "turn": answer["turnNumber"],
+        "move": best.get("move", ""),
+        "value": best.get("value"),
+        "visits": answer.get("rootInfo", {}).get("visits"),
+        "line": " ".join(best.get("pv", ())),
+        "error": answer.get("error", ""),
+    }
+
+
+def _show(answers: list[dict[str, Any]], output: Output) -> None:
+    if output.json:
+        for answer in answers:
+            print_json(answer)
+        return
+    table = Table(
+        [*left("id"), *right("turn"), *left("move"), *right("value", "visits"), *left("line", "error")]
+    )
+    for row in map(_row, answers):
+        value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        visits = "" if row["visits"] is None else count(row["visits"])
+        table.add(row["id"], str(row["turn"]), row["move"], value, visits, row["line"], row["error"])
+    output.show(None, table)
+
+
+def _write(out: Path, answers: list[dict[str, Any]]) -> None:
+    if out.suffix == ".csv":
+        write_csv(out, [_row(answer) for answer in answers])
+    else:
+        replace_text(out, "".join(f"{json.dumps(answer)}\n" for answer in answers))

@@ -1,0 +1,181 @@
+"""The grammar of analysis: lines of JSON in the manner of KataGo's analysis engine. Text in, commands out.
+
+A query names a position, by ``moves`` from the start or from ``position``, and the turns that are to be
+analysed. All other fields are options of a search by the names of the HTTP API, such as ``simulations``;
+those of the command line are their defaults. Fields with names of KataGo's mean what its document says:
+https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from games.errors import InvalidInput
+from search.options import knobs_of
+from search.request import SearchRequest, request_of
+
+TERMINATE, TERMINATE_ALL, VERSION = "terminate", "terminate_all", "query_version"
+ACTIONS = (TERMINATE, TERMINATE_ALL, VERSION)
+BUDGETS = ("simulations", "seconds")
+SAME = {"maxVisits": "simulations"}
+"""Fields of KataGo's that are options of a search by another name."""
+CONTROL: Mapping[str, tuple[Any, str]] = {
+    "id": (str, "a text"),
+    "moves": ((list, str), "a list of moves, or a text with blanks between them"),
+    "position": (str, "a position as banyan show prints it"),
+    "analyzeTurns": (list, "a list of whole numbers from 0 to the number of moves"),
+    "priority": (int, "a whole number"),
+    "priorities": (list, "a list of whole numbers, one for each of analyzeTurns"),
+    "reportDuringSearchEvery": ((int, float), "seconds, more than 0"),
+}
+"""Fields of a query that are no options of a search: their types, and what is accepted."""
+
+
+class BadQuery(ValueError):
+    """A line that is no query; ``answer`` is what is written for it."""
+
+    def __init__(self, field: str, value: Any, accepted: str, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(f"{field}: {value!r} is not accepted; expected {accepted}")
+        named = {} if id is None else {"id": id}
+        self.answer = {**named, "error": str(self), "field": field, "accepted": accepted}
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position that is to be analysed: it gets exactly one final answer."""
+
+    query: Mapping[str, Any]
+    """The fields of its query."""
+    turn: int
+    """Number of the query's moves that are played before it."""
+    priority: int = 0
+
+    @property
+    def id(self) -> str:
+        return str(self.query["id"])
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What begins each of its answers."""
+        return {"id": self.id, "turnNumber": self.turn}
+
+    def request(self, defaults: SearchRequest) -> SearchRequest:
+        """The search of this position. Raises InvalidInput with the field's name in the query."""
+        values = {each.name: getattr(defaults, each.name) for each in fields(SearchRequest)}
+        given = {SAME.get(name, name): value for name, value in self.query.items() if name not in CONTROL}
+        if not given.keys().isdisjoint(BUDGETS):
+            values |= {"simulations": None, "seconds": None, "stop_when_full": False}
+        moves = tuple(moves_of(self.query)[: self.turn])
+        position = self.query.get("position", defaults.position)
+        before = defaults.moves if "position" not in self.query else ()
+        return request_of(values | given | {"moves": before + moves, "position": position})
+
+
+@dataclass(frozen=True)
+class Action:
+    """A command that is no position."""
+
+    fields: Mapping[str, Any]
+    """All of its fields: they are repeated in the answer."""
+    name: str
+    """One of ACTIONS."""
+
+    def ends(self, position: Position) -> bool:
+        """Whether it terminates this position."""
+        turns = self.fields.get("turnNumbers")
+        of = self.name == TERMINATE_ALL or position.id == self.fields["terminateId"]
+        return of and (turns is None or position.turn in turns)
+
+
+def moves_of(query: Mapping[str, Any]) -> Sequence[str]:
+    """The moves of a query, in the game's notation."""
+    moves = query.get("moves", ())
+    return moves.split() if isinstance(moves, str) else moves
+
+
+def read(line: str | bytes) -> list[Position] | Action:
+    """The positions of a query, or an action. Raises BadQuery."""
+    try:
+        query = json.loads(line)
+    except ValueError as error:
+        text = line if isinstance(line, str) else line.decode(errors="replace")
+        raise BadQuery("query", text.strip()[:80], f"one JSON object in a line ({error})") from None
+    if not isinstance(query, dict):
+        raise BadQuery("query", query, "a JSON object")
+    name = query.get("id")
+    if not isinstance(name, str):
+        raise BadQuery("id", name, "a text, which is repeated in the answers")
+    if "action" in query:
+        return _action(query, name)
+    for field, (kinds, accepted) in CONTROL.items():
+        value = query.get(field)
+        if field in query and (not isinstance(value, kinds) or isinstance(value, bool)):
+            raise BadQuery(field, value, accepted, name)
+    _check_options(query, name)
+    moves = moves_of(query)
+    if not all(isinstance(move, str) for move in moves):
+        raise BadQuery("moves", moves, CONTROL["moves"][1], name)
+    turns = query.get("analyzeTurns", [len(moves)])
+    if not all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns):
+        raise BadQuery("analyzeTurns", turns, f"a list of whole numbers from 0 to {len(moves)}", name)
+    if query.get("reportDuringSearchEvery", 1) <= 0:
+        raise BadQuery(
+            "reportDuringSearchEvery", query["reportDuringSearchEvery"], "seconds, more than 0", name
+        )
+    priorities = query.get("priorities", [query.get("priority", 0)] * len(turns))
+    if len(priorities) != len(turns) or not all(type(each) is int for each in priorities):
+        raise BadQuery("priorities", priorities, CONTROL["priorities"][1], name)
+    return [Position(query, turn, each) for turn, each in zip(turns, priorities, strict=True)]
+
+
+def _action(query: Mapping[str, Any], name: str) -> Action:
+    action, turns = query["action"], query.get("turnNumbers")
+    if action not in ACTIONS:
+        raise BadQuery("action", action, " or ".join(ACTIONS), name)
+    if action == TERMINATE and not isinstance(query.get("terminateId"), str):
+        raise BadQuery("terminateId", query.get("terminateId"), "the id of a query", name)
+    if turns is not None and not (isinstance(turns, list) and all(type(turn) is int for turn in turns)):
+        raise BadQuery("turnNumbers", turns, "a list of whole numbers", name)
+    return Action(query, action)
+
+
+def _check_options(query: Mapping[str, Any], name: str) -> None:
+    """Check options of a search each by itself, under the names that the query has for them."""
+    for field, value in query.items():
+        if field not in CONTROL:
+            knob = OPTIONS.get(SAME.get(field, field))
+            if knob is None:
+                accepted = f"no such field, but {', '.join([*CONTROL, *SAME, *OPTIONS])}"
+                raise BadQuery(field, value, accepted, name)
+            if value is None or not knob.accepts(value):
+                raise BadQuery(field, value, knob.accepted, name)
+
+
+OPTIONS = {
+    knob.name: knob
+    for knob in knobs_of(SearchRequest)
+    if knob.option.api and knob.name not in ("moves", "position")
+}
+"""The options of a search that a query may have."""
+
+
+def refusal(position: Position, error: InvalidInput) -> dict[str, Any]:
+    """The final answer of a position that cannot be searched."""
+    field = next(
+        (name for name, of in SAME.items() if of == error.field and name in position.query), error.field
+    )
+    bad = BadQuery(field, error.value, error.accepted)
+    return {**position.named, "isDuringSearch": False, **bad.answer}
+
+
+def without_results(position: Position) -> dict[str, Any]:
+    """The final answer of a position that was terminated before anything was searched."""
+    return {**position.named, "isDuringSearch": False, "noResults": True}
+
+
+def failure(position: Position, reason: str) -> dict[str, Any]:
+    """The final answer of a position whose search has failed."""
+    return {**position.named, "isDuringSearch": False, "error": reason}

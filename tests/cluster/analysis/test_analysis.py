@@ -1,0 +1,212 @@
+"""The analysis engine: each position gets exactly one final answer, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+import search
+from cluster.analysis.engine import Engine
+from cluster.analysis.launch import analysed
+from cluster.analysis.queries import Action, BadQuery, Position, read
+from cluster.analysis.worker import AnalysisWorker
+from cluster.runtime.pool_queue import PoolQueue
+from cluster.system.kept_folder import whole_lines
+from cluster.workers.inline import InlineExecutor
+from games.errors import InvalidInput
+from search.request import SearchRequest
+from tests.cluster.command import banyan, start
+from tests.cluster.processes import named
+from tests.waiting import eventually
+
+DEFAULTS = SearchRequest("tictactoe", simulations=200)
+Answers = list[dict[str, Any]]
+
+
+def asked(*queries: dict[str, Any] | str, waits: bool = True, defaults: SearchRequest = DEFAULTS) -> Answers:
+    """What an engine of one worker in this process writes for these lines."""
+    written: Answers = []
+    queue, lines = PoolQueue(), SimpleQueue[str | bytes | None]()
+    executor = InlineExecutor(AnalysisWorker, queue)
+    executor.open(None)
+    engine = Engine(
+        analysed(defaults),
+        executor,
+        queue,
+        lambda each: written.append(json.loads(each) if isinstance(each, str) else each),
+        "1.2.3",
+    )
+    for query in queries:
+        lines.put(query if isinstance(query, str) else json.dumps(query))
+    lines.put(None)
+    engine.run(lines, waits=waits)
+    assert engine.open == 0
+    return written
+
+
+def final(answers: Answers) -> dict[tuple[str, int], dict[str, Any]]:
+    """The final answers by id and turn; there is one for each."""
+    ends = [each for each in answers if each.get("isDuringSearch") is False]
+    found = {(each["id"], each["turnNumber"]): each for each in ends}
+    assert len(found) == len(ends)
+    return found
+
+
+def test_every_turn_is_searched_as_it_is_alone() -> None:
+    query = {"id": "g", "moves": ["a1", "b2", "c3"], "analyzeTurns": [0, 1, 3], "maxVisits": 500, "seed": 7}
+    found = final(asked(query, {"id": "other", "moves": "a1 b2"}))
+    assert set(found) == {("g", 0), ("g", 1), ("g", 3), ("other", 2)}
+    for turn in (0, 1, 3):
+        moves = tuple(query["moves"][:turn])
+        alone = search.run(SearchRequest("tictactoe", moves=moves, simulations=500, seed=7))
+        answer = found["g", turn]
+        assert (answer["digest"], answer["rootInfo"]["visits"]) == (alone.digest, 500)
+        infos = answer["moveInfos"]
+        assert [infos[0]["move"], *infos[0]["pv"]] == [alone.move, *alone.pv]
+        assert {each["move"]: each["visits"] for each in infos} == {c.move: c.visits for c in alone.children}
+        assert [each["order"] for each in infos] == list(range(len(infos)))
+        assert infos[0]["winrate"] == pytest.approx((1 + alone.value) / 2)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("nonsense", "query"),
+        ("[1]", "query"),
+        ({"moves": []}, "id"),
+        ({"id": "q", "komi": 7}, "komi"),
+        ({"id": "q", "maxVisits": 0}, "maxVisits"),
+        ({"id": "q", "moves": [1]}, "moves"),
+        ({"id": "q", "moves": "a1", "analyzeTurns": [2]}, "analyzeTurns"),
+        ({"id": "q", "priority": 1.5}, "priority"),
+        ({"id": "q", "analyzeTurns": [0], "priorities": []}, "priorities"),
+        ({"id": "q", "reportDuringSearchEvery": 0}, "reportDuringSearchEvery"),
+        ({"id": "q", "action": "stop"}, "action"),
+        ({"id": "q", "action": "terminate"}, "terminateId"),
+        ({"id": "q", "evaluator": "./net.py"}, "evaluator"),
+        # Of these only a search can tell.
+        ({"id": "q", "moves": "z9"}, "moves"),
+        ({"id": "q", "maxVisits": 10, "seconds": 1}, "budget"),
+        ({"id": "q", "position": "?"}, "position"),
+        ({"id": "q", "moves": "a1 b2 a2 b3 a3"}, "moves"),
+    ],
+)
+def test_a_bad_query_gets_one_error_that_names_the_field(query: dict[str, Any] | str, field: str) -> None:
+    (answer,) = asked(query)
+    assert answer["field"] == field
+    assert answer["accepted"] in answer["error"]
+    assert answer.get("id") == (query.get("id") if isinstance(query, dict) else None)
+
+
+def test_the_highest_priority_goes_first_and_the_older_of_equal_ones() -> None:
+    queries = [{"id": name, "priority": level} for name, level in (("a", 0), ("b", 2), ("c", 0), ("d", 2))]
+    many = {"id": "m", "moves": "a1 a2 a3", "analyzeTurns": [0, 1, 2], "priorities": [0, 9, 1]}
+    order = [(each["id"], each["turnNumber"]) for each in asked(*queries, many)]
+    assert order == [("m", 1), ("b", 0), ("d", 0), ("m", 2), ("a", 0), ("c", 0), ("m", 0)]
+
+
+def test_what_is_terminated_ends_once_and_actions_are_echoed() -> None:
+    stop = {"id": "x", "action": "terminate", "terminateId": "t", "turnNumbers": [1]}
+    queries = {"id": "t", "moves": "a1 b2", "analyzeTurns": [0, 1]}, {"id": "u"}
+    answers = asked(*queries, stop, {"id": "v", "action": "query_version"})
+    assert stop in answers
+    assert {"id": "v", "action": "query_version", "version": "1.2.3"} in answers
+    found = final(answers)
+    assert [key for key, each in found.items() if "noResults" in each] == [("t", 1)]
+    everything = final(asked(*queries, {"id": "y", "action": "terminate_all"}))
+    assert all(each["noResults"] for each in everything.values())
+    assert len(everything) == 3
+    assert all("noResults" in each for each in final(asked(*queries, waits=False)).values())
+
+
+def test_a_long_search_reports_and_ends_with_what_it_has() -> None:
+    """Of 400,000 simulations in 16 lanes, with reports after each look."""
+    query = {"id": "r", "simulations": 400_000, "lanes": 16, "seed": 3}
+    answers = asked({**query, "reportDuringSearchEvery": 1e-6}, {"id": "s"})
+    visits = [each["rootInfo"]["visits"] for each in answers if each["id"] == "r"]
+    assert len(visits) > 2
+    assert visits == sorted(visits)
+    assert visits[-1] == 400_000
+    alone = search.run(SearchRequest("tictactoe", simulations=400_000, lanes=16, seed=3))
+    assert final(answers)["r", 0]["digest"] == final(asked(query))["r", 0]["digest"] == alone.digest
+
+
+def test_queries_and_actions_are_read() -> None:
+    assert read('{"id": "a", "moves": "a1 b2"}') == [Position({"id": "a", "moves": "a1 b2"}, 2)]
+    assert isinstance(read(b'{"id": "a", "action": "terminate_all"}'), Action)
+    with pytest.raises(BadQuery):
+        read("{")
+    limited = Position({"id": "a", "memory_mb": 7}, 0).request(DEFAULTS)
+    assert (limited.memory_mb, limited.simulations) == (7, 200)
+    with pytest.raises(InvalidInput, match="seconds"):
+        Position({"id": "a", "seconds": 1, "simulations": 5}, 0).request(DEFAULTS)
+
+
+def lines_of(path: Path, number: int) -> Path:
+    """A file of that many games of some moves."""
+    file = path / "queries.txt"
+    cells = [f"{column}{row}" for row in (1, 2, 3) for column in "abc"]
+    file.write_text("".join(f"{cells[n % 9]} {cells[(n + 1 + n // 9) % 9]}\n" for n in range(number)))
+    return file
+
+
+@pytest.mark.slow
+def test_a_file_has_equal_answers_on_any_number_of_workers_and_after_kills(tmp_path: Path) -> None:
+    """A worker is killed, and then the command; it is started again, with other workers."""
+    file, outs = lines_of(tmp_path, 72), [tmp_path / f"{n}.jsonl" for n in range(3)]
+    command = ("analyze", "tictactoe", str(file), "--simulations", "100000", "--lanes", "1")
+    for out, place in zip(outs, (("--executor", "inline"), ("--workers", "2")), strict=False):
+        status, _, err = banyan(*command, "--out", str(out), *place)
+        assert status == 0, err
+    part = outs[2].with_name("2.jsonl.part")
+    with start(*command, "--out", str(outs[2]), "--workers", "2") as process:
+        eventually(lambda: len(whole_lines(part)) > 3)
+        os.kill(named("ray::Banyan", process.pid)[0], signal.SIGKILL)
+        eventually(lambda: len(whole_lines(part)) > 20)
+        process.kill()
+    ids = [json.loads(line)["id"] for line in whole_lines(part)]
+    assert 72 > len(ids) == len(set(ids))
+    status, _, err = banyan(*command, "--out", str(outs[2]), "--executor", "inline")
+    assert status == 0, err
+    assert outs[0].read_text() == outs[1].read_text() == outs[2].read_text()
+    assert len(outs[0].read_text().splitlines()) == 72
+    assert not part.exists()
+
+
+def test_a_file_is_answered_in_its_order_as_table_json_and_csv(tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    file.write_text('b2 a1\n\n{"id": "x", "moves": "z9"}\n{"id": "y", "priority": 1}\n')
+    command = ("analyze", "tictactoe", str(file), "--executor", "inline", "--simulations", "100")
+    status, out, err = banyan(*command, "--json")
+    assert status == 0, err
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [(each["id"], each["turnNumber"], "error" in each) for each in answers] == [
+        ("1", 2, False),
+        ("x", 1, True),
+        ("y", 0, False),
+    ]
+    assert "expected" in banyan(*command)[1]
+    written = tmp_path / "answers.csv"
+    assert banyan(*command, "--out", str(written))[0] == 0
+    with written.open() as opened:
+        rows = list(csv.DictReader(opened))
+    assert [row["move"] for row in rows] == [
+        answers[0]["moveInfos"][0]["move"],
+        "",
+        answers[2]["moveInfos"][0]["move"],
+    ]
+    status, _, err = banyan(*command, "--out", str(written))
+    assert status == 2
+    assert "--out" in err
+    other = written.with_name("other.csv")
+    other.with_name("other.csv.part").write_text('{"key": "0", "id": "1", "turnNumber": 2}\n')
+    status, _, err = banyan(*command, "--out", str(other))
+    assert status == 2
+    assert "other.csv.part" in err
