@@ -56,13 +56,15 @@ class Episode:
 
 
 def check_plannable(request: SearchRequest, game: Game) -> None:
-    """Raises InvalidInput (game, moves, position, budget) unless episodes of this game can be planned."""
+    """Raises InvalidInput (game, budget, moves and others of a position) unless episodes of this game can be
+    planned."""
     if game.num_players != 1:
         accepted = f"a problem of one player ({game.name} has {game.num_players}: see banyan match)"
         raise InvalidInput("game", request.game, accepted)
-    for field, value in (("moves", " ".join(request.moves)), ("position", request.position)):
-        if value:
-            raise InvalidInput(field, value, "nothing: episodes begin at their start")
+    for field in ("moves", "position", "allow", "avoid", "least_visits"):
+        if value := getattr(request, field):
+            shown = " ".join(value) if field == "moves" else value
+            raise InvalidInput(field, shown, "nothing: episodes begin at their start")
     if request.simulations is None and request.seconds is None:
         raise InvalidInput("budget", None, "simulations or seconds for each move")
 

@@ -46,7 +46,7 @@ from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.strategies.rounds import JoinedJob, PortionArenas
-from search.tree.arena import NODES, Tree
+from search.tree.arena import NODES, ROOT, Tree, children_of
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -106,7 +106,8 @@ class RoundPlanner:
 
         A round of more than MOST_PLANNED is planned in proportion: the portions of a lane have fewer visits
         than it makes, and are `resized`. ``first`` is the index of the round's first job. The shared tree is
-        as before, except that nodes are marked whose moves are all found to be tried.
+        as before, except that nodes are marked whose moves are all found to be tried, and moves that lack
+        some of their least visits have children.
         """
         sizes = np.maximum(1, sizes // (1 + int(sizes.sum()) // MOST_PLANNED))
         setup, total, largest = self._setup, int(sizes.sum()), int(sizes.max())
@@ -115,11 +116,14 @@ class RoundPlanner:
         stream = new_stream(request.seed, SELECTION_STREAM, first)
         with np.errstate(over="ignore"):
             setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
-        # Each subtree has a quantum at least, but for one, and each lane adds a cut at most.
-        rows, plies = total // quantum + 2 + len(sizes), len(self._work.nodes)
+        # Each subtree has a quantum at least, but for one and those of least visits, and each lane adds a cut
+        # at most.
+        least, plies = setup.context.least, len(self._work.nodes)
+        rows = total // quantum + 2 + len(sizes) + len(least)
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
-        count = divide(setup.tree, sizes, most, np.zeros((plies + 1, 2), dtype=np.int32), lanes, portions)
+        stack = np.zeros((plies + 1, 2), dtype=np.int32)
+        count = divide(setup.tree, sizes, most, len(least) > 0, stack, lanes, portions)
         return split(portions, np.searchsorted(lanes[:count], np.arange(len(sizes)), side="right").tolist())
 
 
@@ -355,7 +359,10 @@ class TreeStrategy(Strategy):
         key = self.absorbed // self.lanes
         # Nodes get children with their second visit. By the clock lanes need not know the same everywhere.
         holds_all = self._min_visits == 2 and self.tree.counts[NODES] <= self.snapshot_rows
-        if self._itself is not None and (holds_all or self.context.request.by_the_clock):
+        visited = {self.tree.move[child] for child in children_of(self.tree, ROOT) if self.tree.visits[child]}
+        # Children without visits, which a plan has made or will make, are in no snapshot.
+        is_whole = all(move in visited for move, _ in self.context.least)
+        if is_whole and self._itself is not None and (holds_all or self.context.request.by_the_clock):
             self._snapshot = Snapshot(key, self._itself.statistics(), self.tree.children)
             return
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
