@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.prepare import open_view
@@ -62,9 +62,8 @@ def check_plannable(request: SearchRequest, game: Game) -> None:
         accepted = f"a problem of one player ({game.name} has {game.num_players}: see banyan match)"
         raise InvalidInput("game", request.game, accepted)
     for field in ("moves", "position", "allow", "avoid", "least_visits"):
-        if value := getattr(request, field):
-            shown = " ".join(value) if field == "moves" else value
-            raise InvalidInput(field, shown, "nothing: episodes begin at their start")
+        value = " ".join(request.moves) if field == "moves" else getattr(request, field)
+        refuse_if_any(field, value, [(value, "nothing: episodes begin at their start")])
     if request.simulations is None and request.seconds is None:
         raise InvalidInput("budget", None, "simulations or seconds for each move")
 

@@ -214,11 +214,11 @@ def _root_moves(
     named, least = _read_moves(request, field, game, state), _read_moves(request, "least_visits", game, state)
     kept = tuple(move for move in game.legal_moves(state) if (move in named) == (field == "allow"))
     refuse_if_any(field, getattr(request, field), [(not kept, "what leaves a move to search")])
-    strategy, most = STRATEGY_CLASSES[request.strategy], plan.simulations or MAX_SIMULATIONS
+    strategy, budget = STRATEGY_CLASSES[request.strategy], plan.simulations or MAX_SIMULATIONS
     grain = strategy.grain(plan, hidden)
-    # No lane of `root` has fewer simulations than by equal jobs.
-    most -= plan.root_first if grain == 1 or strategy.by_leaves else most % plan.jobs
-    most -= (grain - 1) * len(least)
+    # Jobs differ by one simulation: what all lanes have for sure is that of equal jobs.
+    uneven = plan.root_first if grain == 1 or strategy.by_leaves else budget % plan.jobs
+    most = budget - uneven - (grain - 1) * len(least)
     faults = (
         (not least.keys() <= set(kept), "moves that are searched"),
         (sum(least.values()) > most, f"at most {most:,} visits in all"),

@@ -47,11 +47,13 @@ def may_expand(tree: Tree, params: SearchParams, node: Int, count: Int) -> bool:
 
 
 @inner_njit
-def searched(params: SearchParams, moves: Moves, num_legal: int) -> int:
-    """Bring the legal moves of the root that are searched to the front of ``moves``; returns how many.
+def searched(params: SearchParams, node: Int, moves: Moves, num_legal: int) -> int:
+    """Bring the legal moves of the node that are searched to the front of ``moves``; returns how many.
 
-    If none of them is legal in this determinization, all count. params.wanted has an entry for every move.
+    These are all but at the root. If there none of them is legal in this determinization, all count.
     """
+    if node != ROOT or len(params.wanted) == 0:
+        return num_legal
     count = 0
     for i in range(num_legal):
         if params.wanted[moves[i]] >= 0:
@@ -64,8 +66,9 @@ def searched(params: SearchParams, moves: Moves, num_legal: int) -> int:
 def make_up(tree: Tree, params: SearchParams, moves: Moves, num_legal: int) -> int:
     """The slot of the root's child whose move lacks most of its least visits; LEAF if none lacks any.
 
-    Legal moves alone count. Visits in flight are visits, and a proven move lacks none; of equal moves the
-    first wins. If the child is missing it is added, unless the arena is full: the tree is modified in place.
+    params.wanted has an entry for every move. Legal moves alone count. Visits in flight are visits, and a
+    proven move lacks none; of equal moves the first wins. If the child is missing it is added, unless the
+    arena is full: the tree is modified in place.
     """
     chosen: Int = LEAF
     most: Int = 0

@@ -118,9 +118,8 @@ def plan_visits(
         visits = min(quantum, total - planned)
         determinize(root_state, work.state, stream)
         node = np.uint64(ROOT)
-        slot = LEAF
-        if len(params.wanted) > 0:
-            slot = make_up(tree, params, work.moves, legal_moves(work.state, work.moves))
+        num_legal = legal_moves(work.state, work.moves)
+        slot = make_up(tree, params, work.moves, num_legal) if len(params.wanted) > 0 else LEAF
         if slot != LEAF:
             node = np.uint64(tree.children[ROOT]) + np.uint64(slot)
             made = np.int64(tree.visits[node]) + np.int64(tree.unobserved[node])
@@ -144,9 +143,7 @@ def plan_visits(
                 slot, score = best_child(tree, params, node, player)
                 if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
                     num_legal = legal_moves(work.state, work.moves)
-                    if node == ROOT and len(params.wanted) > 0:
-                        num_legal = searched(params, work.moves, num_legal)
-                    if num_legal == count:
+                    if searched(params, node, work.moves, num_legal) == count:
                         tree.shape[node] |= np.uint16(COMPLETE)
                     elif score < params.first_play_urgency:
                         break
@@ -191,8 +188,8 @@ def divide(
             here = np.int64(tree.unobserved[node])
             tree.unobserved[node] = 0
             below: Int = 0
-            cut = (here > most and np.int64(tree.visits[node]) >= here) or (cuts_root and depth == 0)
-            if within == NOWHERE and cut:
+            known = np.int64(tree.visits[node]) >= here
+            if within == NOWHERE and ((here > most and known) or (cuts_root and depth == 0)):
                 for child in range(first, first + children):
                     below += np.int64(tree.unobserved[child])
             here = here - below if within == NOWHERE else np.int64(0)

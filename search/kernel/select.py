@@ -65,22 +65,18 @@ def select_or_expand(
     """
     if CHANCES and player == CHANCE:
         return draw_outcome(tree, node, work, stream)
-    if PRIORS and num_children(tree, node) == 0:
-        return LEAF
     if HIDDEN:
         return select_among(tree, params, node, player, visits, work, stream)
-    if node == ROOT and len(params.wanted) > 0:
+    if node == ROOT and len(params.wanted) > 0 and not (PRIORS and num_children(tree, node) == 0):
         slot = make_up(tree, params, work.moves, legal_moves(work.state, work.moves))
         if slot != LEAF:
             return slot
     if PRIORS:
-        return best_by_prior(tree, params, node, player)
+        return LEAF if num_children(tree, node) == 0 else best_by_prior(tree, params, node, player)
     shape = np.int64(tree.shape[node])
     count = shape & COUNT_MASK
     if shape & COMPLETE == 0 and may_expand(tree, params, node, count):
-        num_legal = legal_moves(work.state, work.moves)
-        if node == ROOT and len(params.wanted) > 0:
-            num_legal = searched(params, work.moves, num_legal)
+        num_legal = searched(params, node, work.moves, legal_moves(work.state, work.moves))
         if count == num_legal:
             tree.shape[node] |= np.uint16(COMPLETE)
         else:
@@ -120,13 +116,11 @@ def select_among(
     If the search is PAIRED, only moves of the root count that have not searched this determinization yet; the
     chosen one is noted.
     """
-    num_moves = legal_moves(work.state, work.moves)
+    num_moves = searched(params, node, work.moves, legal_moves(work.state, work.moves))
     count = num_children(tree, node)
+    wishes = node == ROOT and len(params.wanted) > 0
+    lacking = make_up(tree, params, work.moves, num_moves) if wishes else LEAF
     num_used = 0
-    lacking = LEAF
-    if node == ROOT and len(params.wanted) > 0:
-        num_moves = searched(params, work.moves, num_moves)
-        lacking = make_up(tree, params, work.moves, num_moves)
     if PAIRED and node == ROOT:
         num_used = work.used[0]
         num_moves = unused(work.used, work.moves, num_moves)

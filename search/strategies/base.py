@@ -170,8 +170,7 @@ class Strategy(ABC):
     def grain(cls, plan: SearchPlan, hidden: str) -> int:
         """1 plus the visits by which least visits of a move may be exceeded: where lanes do not hear of each
         other, or a leaf has several playouts. ``hidden`` as in Context."""
-        apart = cls.lanes_alone or (cls.by_rounds and hidden)
-        return plan.lanes if apart else plan.playouts_per_leaf
+        return plan.lanes if cls.lanes_alone or (cls.by_rounds and hidden) else plan.playouts_per_leaf
 
     @classmethod
     def default_lanes(cls, request: SearchRequest, rate: float) -> int:

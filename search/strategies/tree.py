@@ -46,7 +46,7 @@ from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.strategies.rounds import JoinedJob, PortionArenas
-from search.tree.arena import NODES, ROOT, Tree, children_of
+from search.tree.arena import NODES, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -328,8 +328,9 @@ class TreeStrategy(Strategy):
             RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # All jobs of a round are one there, during which the tree stays as it is.
-        if threads > 1 and are_shared(self.setup.engine, self.context):
+        # All jobs of a round are one there, during which the tree stays as it is. But to give a move its least
+        # visits, a plan makes a child, which is in no snapshot.
+        if threads > 1 and are_shared(self.setup.engine, self.context) and not self.context.least:
             self._itself = Itself(self.tree)
         return []
 
@@ -359,10 +360,7 @@ class TreeStrategy(Strategy):
         key = self.absorbed // self.lanes
         # Nodes get children with their second visit. By the clock lanes need not know the same everywhere.
         holds_all = self._min_visits == 2 and self.tree.counts[NODES] <= self.snapshot_rows
-        visited = {self.tree.move[child] for child in children_of(self.tree, ROOT) if self.tree.visits[child]}
-        # Children without visits, which a plan has made or will make, are in no snapshot.
-        is_whole = all(move in visited for move, _ in self.context.least)
-        if is_whole and self._itself is not None and (holds_all or self.context.request.by_the_clock):
+        if self._itself is not None and (holds_all or self.context.request.by_the_clock):
             self._snapshot = Snapshot(key, self._itself.statistics(), self.tree.children)
             return
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
