@@ -219,11 +219,14 @@ def _root_moves(
     # Jobs differ by one simulation: what all lanes have for sure is that of equal jobs.
     uneven = plan.root_first if grain == 1 or strategy.by_leaves else budget % plan.jobs
     most = budget - uneven - (grain - 1) * len(least)
-    faults = (
-        (not least.keys() <= set(kept), "moves that are searched"),
-        (sum(least.values()) > most, f"at most {most:,} visits in all"),
+    refuse_if_any(
+        "least_visits",
+        request.least_visits,
+        (
+            (not least.keys() <= set(kept), "moves that are searched"),
+            (sum(least.values()) > most, f"at most {most:,} visits in all"),
+        ),
     )
-    refuse_if_any("least_visits", request.least_visits, faults)
     return kept if named else (), tuple(least.items())
 
 
@@ -236,8 +239,10 @@ def _read_moves(request: SearchRequest, field: str, game: Game, state: State) ->
         try:
             found[game.parse_move(state, name)] = whole_number(count, 1, MAX_SIMULATIONS)
         except ValueError as error:
-            accepted = getattr(error, "accepted", "a move and a number of visits, such as c3=1000")
-            raise InvalidInput(field, text, accepted) from None
+            # An illegal move, or no number.
+            raise InvalidInput(
+                field, text, getattr(error, "accepted", "a move and a number of visits, such as c3=1000")
+            ) from None
     return found
 
 

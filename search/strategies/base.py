@@ -307,10 +307,11 @@ class Strategy(ABC):
 
     def root_children(self) -> list[Child]:
         """The root's children as the player to move there sees them; most visited first."""
-        excess = self.grain(self.plan, self.context.hidden) - 1
-        most = {move: least + excess for move, least in self.context.least}
-        children = root_children(self.tree, self.setup.mover)
-        return [replace(child, forced=child.visits <= most.get(child.move, -1)) for child in children]
+        children, least = root_children(self.tree, self.setup.mover), dict(self.context.least)
+        grain = self.grain(self.plan, self.context.hidden)
+        return [
+            replace(child, forced=child.visits < least.get(child.move, -grain) + grain) for child in children
+        ]
 
     def hand_in(self) -> None:
         """Have the next jobs return the trees that workers keep, for a checkpoint."""

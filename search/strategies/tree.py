@@ -118,12 +118,18 @@ class RoundPlanner:
             setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
         # Each subtree has a quantum at least, but for one and those of least visits, and each lane adds a cut
         # at most.
-        least, plies = setup.context.least, len(self._work.nodes)
-        rows = total // quantum + 2 + len(sizes) + len(least)
+        rows, plies = total // quantum + 2 + len(sizes) + len(setup.context.least), len(self._work.nodes)
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
-        stack = np.zeros((plies + 1, 2), dtype=np.int32)
-        count = divide(setup.tree, sizes, most, len(least) > 0, stack, lanes, portions)
+        count = divide(
+            setup.tree,
+            sizes,
+            most,
+            bool(setup.context.least),
+            np.zeros((plies + 1, 2), dtype=np.int32),
+            lanes,
+            portions,
+        )
         return split(portions, np.searchsorted(lanes[:count], np.arange(len(sizes)), side="right").tolist())
 
 
@@ -328,8 +334,8 @@ class TreeStrategy(Strategy):
             RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # All jobs of a round are one there, during which the tree stays as it is. But to give a move its least
-        # visits, a plan makes a child, which is in no snapshot.
+        # All jobs of a round are one there, during which the tree stays as it is. But to give a move its
+        # least visits, a plan makes a child, which is in no snapshot.
         if threads > 1 and are_shared(self.setup.engine, self.context) and not self.context.least:
             self._itself = Itself(self.tree)
         return []
