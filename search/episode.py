@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, refuse_if_any
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.prepare import open_view
@@ -56,13 +56,14 @@ class Episode:
 
 
 def check_plannable(request: SearchRequest, game: Game) -> None:
-    """Raises InvalidInput (game, moves, position, budget) unless episodes of this game can be planned."""
+    """Raises InvalidInput (game, budget, moves and others of a position) unless episodes of this game can be
+    planned."""
     if game.num_players != 1:
         accepted = f"a problem of one player ({game.name} has {game.num_players}: see banyan match)"
         raise InvalidInput("game", request.game, accepted)
-    for field, value in (("moves", " ".join(request.moves)), ("position", request.position)):
-        if value:
-            raise InvalidInput(field, value, "nothing: episodes begin at their start")
+    for field in ("moves", "position", "allow", "avoid", "least_visits"):
+        value = " ".join(request.moves) if field == "moves" else getattr(request, field)
+        refuse_if_any(field, value, [(value, "nothing: episodes begin at their start")])
     if request.simulations is None and request.seconds is None:
         raise InvalidInput("budget", None, "simulations or seconds for each move")
 

@@ -54,6 +54,10 @@ class Context:
     """The text of the evaluator's file, if the request names one."""
     lanes: int = 1
     """`SearchPlan.lanes`."""
+    allowed: tuple[int, ...] = ()
+    """The moves of the root that are searched; empty: all."""
+    least: tuple[tuple[int, int], ...] = ()
+    """Moves of the root, each with the least visits that it is to get from all lanes together."""
 
     @property
     def features(self) -> Features:

@@ -13,16 +13,17 @@ import numpy.typing as npt
 import games
 from games.compile.watch import compile_for
 from games.contract.trial import try_out
-from games.errors import InvalidInput, counted
+from games.errors import InvalidInput, counted, refuse_if_any
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
+from games.spec import whole_number
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.loop import ANY_MOVE
 from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan
-from search.request import SearchRequest, features_of
+from search.request import MAX_SIMULATIONS, SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.tree.arena import Tree, reroot
 
@@ -92,7 +93,7 @@ def check_request(request: SearchRequest, *, files: bool = True, external: bool 
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
-    _measure(request, game)
+    _root_moves(request, game, root_state)
     return game
 
 
@@ -130,7 +131,9 @@ def open_search(
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
     mover = game.viewpoint(mover)
-    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
+    allowed, least = _root_moves(request, game, root_state)
+    num_legal = len(allowed or game.legal_moves(root_state))
+    opened = open_view(request, game, view, mover, num_legal, source, evaluator, allowed=allowed, least=least)
     return replace(opened, request=request, root_state=root_state)
 
 
@@ -143,12 +146,15 @@ def open_view(
     source: str | None = None,
     evaluator: str | None = None,
     kept: tuple[Tree, int] | None = None,
+    allowed: tuple[int, ...] = (),
+    least: tuple[tuple[int, int], ...] = (),
 ) -> Search:
     """A search from ``view``: what ``mover`` sees (Game.observation).
 
-    The position of the request is not used. ``num_legal`` is the number of legal moves, ``evaluator`` the
-    text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
-    ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
+    Position and moves of the request are not used. ``num_legal`` is the number of legal moves, ``evaluator``
+    the text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
+    ``view``, from which strategies tree and leaf go on. ``allowed``: the moves that are searched, empty: all;
+    ``least``: the least visits of some. Raises InvalidInput as `open_search` does.
     """
     compile_for(f"{game.name}, strategy {request.strategy}")
     hidden, plan, engine = _measure(request, game)
@@ -171,6 +177,8 @@ def open_view(
         increment_rows=plan.increment_rows,
         evaluator_source=evaluator,
         lanes=plan.lanes,
+        allowed=allowed,
+        least=least,
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
@@ -194,6 +202,48 @@ def open_view(
     made = strategy(setup)
     made.warm_up()
     return Search(request, game, view, context, plan, made)
+
+
+def _root_moves(
+    request: SearchRequest, game: Game, state: State
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """`Context.allowed` and `Context.least`, as the request names them; raises InvalidInput as `open_search`
+    does."""
+    hidden, plan, _ = _measure(request, game)
+    field = "avoid" if request.allow is None else "allow"
+    named, least = _read_moves(request, field, game, state), _read_moves(request, "least_visits", game, state)
+    kept = tuple(move for move in game.legal_moves(state) if (move in named) == (field == "allow"))
+    refuse_if_any(field, getattr(request, field), [(not kept, "what leaves a move to search")])
+    strategy, budget = STRATEGY_CLASSES[request.strategy], plan.simulations or MAX_SIMULATIONS
+    grain = strategy.grain(plan, hidden)
+    # Jobs differ by one simulation: what all lanes have for sure is that of equal jobs.
+    uneven = plan.root_first if grain == 1 or strategy.by_leaves else budget % plan.jobs
+    most = budget - uneven - (grain - 1) * len(least)
+    refuse_if_any(
+        "least_visits",
+        request.least_visits,
+        (
+            (not least.keys() <= set(kept), "moves that are searched"),
+            (sum(least.values()) > most, f"at most {most:,} visits in all"),
+        ),
+    )
+    return kept if named else (), tuple(least.items())
+
+
+def _read_moves(request: SearchRequest, field: str, game: Game, state: State) -> dict[int, int]:
+    """The moves that a field names, each with its least visits; 1 but for least_visits. Raises
+    InvalidInput."""
+    found = {}
+    for text in (getattr(request, field) or "").replace(",", " ").split():
+        name, _, count = text.rpartition("=") if field == "least_visits" else (text, "", "1")
+        try:
+            found[game.parse_move(state, name)] = whole_number(count, 1, MAX_SIMULATIONS)
+        except ValueError as error:
+            # An illegal move, or no number.
+            raise InvalidInput(
+                field, text, getattr(error, "accepted", "a move and a number of visits, such as c3=1000")
+            ) from None
+    return found
 
 
 def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> None:
@@ -225,7 +275,7 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
-    """Context.hidden; raises InvalidInput for options that hidden information excludes."""
+    """Context.hidden; raises InvalidInput for options that hidden information, or others, exclude."""
     strategy, hidden = STRATEGY_CLASSES[request.strategy], game.hidden_information
     ismcts = hidden and request.hidden_information == "ismcts"
     pairs = ismcts and strategy.grows_trees and request.paired <= game.max_moves
@@ -241,6 +291,8 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         ("decisive", ismcts and request.decisive, whole),
         ("solver", hidden and request.solver, f"no: nothing is proven in {where}"),
         ("strategy", hidden and not ismcts and not strategy.lanes_alone, lanes),
+        ("avoid", request.allow is not None and request.avoid is not None, "nothing with allow"),
+        ("decisive", request.decisive and bool(request.least_visits), "no with least_visits"),
     )
     _refuse(request, checks)
     return request.hidden_information if hidden else ""
@@ -284,7 +336,8 @@ def check_form(request: SearchRequest, game: Game) -> None:
 
 
 def _spread(engine: Engine, context: Context) -> float:
-    """Context.exploration_scale: the standard deviation of playouts after random moves of the root.
+    """Context.exploration_scale: the standard deviation of playouts after random moves of the root, or after
+    each of those that are searched.
 
     It stays what it is before the first job. Measured anew after each of 8 rounds, as the spread of values
     that were visited once, it changed the mean return of episodes of dice, job-shop scheduling, SameGame and
@@ -297,7 +350,8 @@ def _spread(engine: Engine, context: Context) -> float:
         budget = SPREAD_SAMPLES * LEAST_SAMPLES if seconds is None else int(rate * seconds)
         budget = context.request.simulations or budget
         samples = max(LEAST_SAMPLES, min(samples, budget // LEAST_SAMPLES))
-    moves, values = np.full(samples, ANY_MOVE, dtype=np.uint16), np.zeros(samples)
+    moves = np.resize(np.array(context.allowed or (ANY_MOVE,), dtype=np.uint16), samples)
+    values = np.zeros(samples)
     stream = new_stream(context.request.seed, SPREAD_STREAM)
     root_state = engine.lane_root(context, 0)
     with np.errstate(over="ignore"):

@@ -177,6 +177,29 @@ class SearchRequest:
         False,
         help="MCTS-Solver: propagate proven wins, losses and draws, and stop when the root is proven.",
     )
+    allow: str | None = _search(
+        None,
+        help="Of the moves of the position, search only these, divided by blanks or commas.",
+        metavar="'M1 M2 ...'",
+        unset="all",
+        key=None,
+    )
+    avoid: str | None = _search(
+        None,
+        help="Moves of the position that are not searched; not together with allow.",
+        metavar="'M1 M2 ...'",
+        unset="none",
+        key=None,
+    )
+    least_visits: str | None = _search(
+        None,
+        help="Moves of the position that get at least so many visits, before the search goes on as usual; at "
+        "most the budget in all. By most visits, a move that has no more than that is the best only if its "
+        "value is higher too. A proven move needs no visits.",
+        metavar="'M1=N M2=N ...'",
+        unset="none",
+        key=None,
+    )
     final_move: str = _search(
         "robust",
         help="The rule for the best move: most visits (robust), highest value (max), most visits and highest "

@@ -150,6 +150,8 @@ class Child:
     """Whether the move is a proven win."""
     lost: bool = False
     """Whether the move is a proven loss."""
+    forced: bool = False
+    """Whether it has only the visits that it was to get at least (`SearchRequest.least_visits`)."""
     votes: int = 0
     """Strategy root with the rule vote: the number of lanes in which the child has the most visits."""
 
@@ -161,6 +163,10 @@ def choose(children: Sequence[Child], rule: str) -> Child:
     robust child. secure: highest value - A / sqrt(visits). vote: most votes of lanes of the strategy root
     (majority voting, Soejima et al. 2010). A proven win precedes all others, and a proven loss is selected
     only if every child is one.
+
+    Visits or votes that were forced say nothing for a move. But a search that would have visited it as often
+    anyway gives it none beside them, so it is not left out for that: it is if its value is no higher than
+    that of the child selected among the others. Values alone are compared as they are.
     """
 
     def rank(child: Child) -> tuple[float, ...]:
@@ -177,4 +183,8 @@ def choose(children: Sequence[Child], rule: str) -> Child:
     won = [child for child in children if child.won]
     if won:
         rule = "robust"
-    return max(won or [child for child in children if not child.lost] or children, key=rank)
+    children = won or [child for child in children if not child.lost] or children
+    if rule not in ("max", "secure") and (free := [child for child in children if not child.forced]):
+        worth = max(free, key=rank).value
+        children = free + [child for child in children if child.forced and child.value > worth]
+    return max(children, key=rank)

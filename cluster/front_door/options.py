@@ -42,6 +42,9 @@ class RequestOptions(TypedDict, total=False):
     decisive: bool | None
     widening: int | None
     solver: bool | None
+    allow: str | None
+    avoid: str | None
+    least_visits: str | None
     final_move: str | None
     playout_plies: int | None
     playout_policy: str | None

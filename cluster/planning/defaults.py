@@ -25,6 +25,9 @@ class MoveSearch(SearchRequest):
 
     moves: tuple[str, ...] = ()
     position: str | None = None
+    allow: str | None = None
+    avoid: str | None = None
+    least_visits: str | None = None
     simulations: int | None = option_of(
         SearchRequest,
         "simulations",

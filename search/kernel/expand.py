@@ -16,10 +16,11 @@ from games.jit import Int, inner_njit
 from games.rng import Stream, below
 from games.rules import Moves, State
 from search.kernel.logarithms import natural_log
-from search.kernel.params import DECIDES, WIDENED, SearchParams
+from search.kernel.params import DECIDES, LEAF, WIDENED, SearchParams
 from search.kernel.playout import winning_move
 from search.kernel.workspace import Workspace
-from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, Tree, add_child, num_children
+from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, UNPROVEN, Tree, add_child, num_children, proof
+from search.tree.merge import ABSENT, find_child
 
 FIRST_VISITS = 50
 """A: a node has more than its first moves only after so many visits."""
@@ -43,6 +44,47 @@ def may_expand(tree: Tree, params: SearchParams, node: Int, count: Int) -> bool:
         return True
     visits = np.int64(tree.visits[node]) + np.int64(tree.unobserved[node])
     return count < allowed(params, visits)  # type: ignore[return-value]
+
+
+@inner_njit
+def searched(params: SearchParams, node: Int, moves: Moves, num_legal: int) -> int:
+    """Bring the legal moves of the node that are searched to the front of ``moves``; returns how many.
+
+    These are all but at the root. If there none of them is legal in this determinization, all count.
+    """
+    if node != ROOT or len(params.wanted) == 0:
+        return num_legal
+    count = 0
+    for i in range(num_legal):
+        if params.wanted[moves[i]] >= 0:
+            moves[count] = moves[i]
+            count += 1
+    return count if count > 0 else num_legal
+
+
+@inner_njit
+def make_up(tree: Tree, params: SearchParams, moves: Moves, num_legal: int) -> int:
+    """The slot of the root's child whose move lacks most of its least visits; LEAF if none lacks any.
+
+    params.wanted has an entry for every move. Legal moves alone count. Visits in flight are visits, and a
+    proven move lacks none; of equal moves the first wins. If the child is missing it is added, unless the
+    arena is full: the tree is modified in place.
+    """
+    chosen: Int = LEAF
+    most: Int = 0
+    for i in range(num_legal):
+        lack = params.wanted[moves[i]]
+        slot = find_child(tree, ROOT, np.int64(moves[i]), 0) if lack > most else ABSENT
+        if slot != ABSENT:
+            child = np.int64(tree.children[ROOT]) + slot
+            made = np.int64(tree.visits[child]) + np.int64(tree.unobserved[child])
+            lack = lack - made if proof(tree, child) == UNPROVEN else np.int64(0)
+        if lack > most:
+            chosen, most = np.int64(moves[i]), lack
+    slot = find_child(tree, ROOT, chosen, 0)
+    if chosen == LEAF or slot != ABSENT or add_child(tree, ROOT, chosen) == NO_BLOCK:
+        return slot
+    return num_children(tree, ROOT) - 1
 
 
 def add_untried(

@@ -10,7 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from games.game import Game
+from games.rules import MAX_MOVE_CODE
 from search.features import POLICIES
 from search.job import Context
 from search.kernel.logarithms import TABLE, Table
@@ -81,6 +85,8 @@ class SearchParams(NamedTuple):
     """PUCT: c_base, the number of visits around which exploration begins to grow."""
     fpu_reduction: float
     """PUCT: how far the first-play urgency lies below the parent's mean once all of the policy is visited."""
+    wanted: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    """[65,535] by move of the root: its least visits, -1 if it is not searched; [0]: all are searched."""
     table: Table = TABLE
     """Logarithms and roots of counts."""
 
@@ -105,7 +111,11 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
 
 def params_of(context: Context) -> SearchParams:
     """The parameters of a search, for a lane that assumes no visits by other lanes."""
-    return params_from(context.request, context.exploration_scale)
+    chosen = [*((move, 0) for move in context.allowed), *context.least]
+    wanted = np.full(MAX_MOVE_CODE + 1 if chosen else 0, -1 if context.allowed else 0, dtype=np.int64)
+    for move, least in chosen:
+        wanted[move] = least
+    return params_from(context.request, context.exploration_scale)._replace(wanted=wanted)
 
 
 def params_from(request: SearchRequest, exploration_scale: float) -> SearchParams:

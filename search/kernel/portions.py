@@ -24,11 +24,11 @@ from games.rng import Stream
 from games.rules import CHANCE, State
 from search.job import Portions
 from search.kernel.backup import back_up, note_score, value_of_leaf
-from search.kernel.expand import may_expand
+from search.kernel.expand import make_up, may_expand, searched
 from search.kernel.lazy_snapshot import begin_tree, unfold
 from search.kernel.learning import look_back
 from search.kernel.loop import descend
-from search.kernel.params import COMPILED, LEARNT, SCORED, SearchParams
+from search.kernel.params import COMPILED, LEAF, LEARNT, SCORED, SearchParams
 from search.kernel.threads import Marks, count_up, cpu_seconds, stream_of
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
@@ -110,14 +110,23 @@ def plan_visits(
     """Generic: add ``total`` visits, ``quantum`` at a time, to the unobserved ones of nodes, in place.
 
     Each descent selects as a search does, and ends at a node with fewer than ``quantum`` visits, or where a
-    search would add a child. The unobserved visits are all 0 before.
+    search would add a child. First, moves of the root get exactly what they lack of their least visits, by a
+    new child if they have none. The unobserved visits are all 0 before.
     """
     planned = 0
     while planned < total:
         visits = min(quantum, total - planned)
-        planned += visits
         determinize(root_state, work.state, stream)
         node = np.uint64(ROOT)
+        num_legal = legal_moves(work.state, work.moves)
+        slot = make_up(tree, params, work.moves, num_legal) if len(params.wanted) > 0 else LEAF
+        if slot != LEAF:
+            node = np.uint64(tree.children[ROOT]) + np.uint64(slot)
+            made = np.int64(tree.visits[node]) + np.int64(tree.unobserved[node])
+            visits = min(visits, params.wanted[tree.move[node]] - made)
+            tree.unobserved[ROOT] += visits
+            play(work.state, np.int64(tree.move[node]))
+        planned += visits
         tree.unobserved[node] += visits
         while True:
             count = num_children(tree, node)
@@ -133,7 +142,8 @@ def plan_visits(
                     player = min(player, 0)
                 slot, score = best_child(tree, params, node, player)
                 if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
-                    if legal_moves(work.state, work.moves) == count:
+                    num_legal = legal_moves(work.state, work.moves)
+                    if searched(params, node, work.moves, num_legal) == count:
                         tree.shape[node] |= np.uint16(COMPLETE)
                     elif score < params.first_play_urgency:
                         break
@@ -147,6 +157,7 @@ def divide(
     tree: Tree,
     sizes: npt.NDArray[np.int64],
     most: int,
+    cuts_root: bool,
     stack: npt.NDArray[np.int32],
     lanes: npt.NDArray[np.int32],
     portions: Portions,
@@ -154,7 +165,8 @@ def divide(
     """Write the portions of all lanes, and return their number; ``portions`` must have enough rows.
 
     Lane i gets ``sizes[i]`` visits. A subtree is cut into those of its children if more than ``most`` visits
-    are planned in it, and it has at least as many visits already. A portion that does not fit into what is
+    are planned in it, and it has at least as many visits already; with ``cuts_root`` the root is in any case.
+    A portion that does not fit into what is
     left of a lane goes to the next ones as well. The lane of each portion is written to ``lanes`` ([P]). The
     unobserved visits of the tree, which are those planned, become 0. ``stack`` ([longest path + 1, 2]) is
     scratch: node and next slot of each node on the path.
@@ -176,7 +188,8 @@ def divide(
             here = np.int64(tree.unobserved[node])
             tree.unobserved[node] = 0
             below: Int = 0
-            if within == NOWHERE and here > most and np.int64(tree.visits[node]) >= here:
+            known = np.int64(tree.visits[node]) >= here
+            if within == NOWHERE and ((here > most and known) or (cuts_root and depth == 0)):
                 for child in range(first, first + children):
                     below += np.int64(tree.unobserved[child])
             here = here - below if within == NOWHERE else np.int64(0)

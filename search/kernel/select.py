@@ -28,7 +28,7 @@ from games.compile.rule_stubs import CHANCES, HIDDEN, chance, determinize, legal
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, Moves, State
-from search.kernel.expand import add_untried, may_expand
+from search.kernel.expand import add_untried, make_up, may_expand, searched
 from search.kernel.logarithms import inverse_sqrt, sqrt_log
 from search.kernel.params import LEAF, PAIRED, PRIORS, SCORED, SearchParams
 from search.kernel.puct import best_by_prior
@@ -65,14 +65,18 @@ def select_or_expand(
     """
     if CHANCES and player == CHANCE:
         return draw_outcome(tree, node, work, stream)
-    if PRIORS:
-        return LEAF if num_children(tree, node) == 0 else best_by_prior(tree, params, node, player)
     if HIDDEN:
         return select_among(tree, params, node, player, visits, work, stream)
+    if node == ROOT and len(params.wanted) > 0 and not (PRIORS and num_children(tree, node) == 0):
+        slot = make_up(tree, params, work.moves, legal_moves(work.state, work.moves))
+        if slot != LEAF:
+            return slot
+    if PRIORS:
+        return LEAF if num_children(tree, node) == 0 else best_by_prior(tree, params, node, player)
     shape = np.int64(tree.shape[node])
     count = shape & COUNT_MASK
     if shape & COMPLETE == 0 and may_expand(tree, params, node, count):
-        num_legal = legal_moves(work.state, work.moves)
+        num_legal = searched(params, node, work.moves, legal_moves(work.state, work.moves))
         if count == num_legal:
             tree.shape[node] |= np.uint16(COMPLETE)
         else:
@@ -112,19 +116,23 @@ def select_among(
     If the search is PAIRED, only moves of the root count that have not searched this determinization yet; the
     chosen one is noted.
     """
-    num_moves = legal_moves(work.state, work.moves)
+    num_moves = searched(params, node, work.moves, legal_moves(work.state, work.moves))
+    count = num_children(tree, node)
+    wishes = node == ROOT and len(params.wanted) > 0
+    lacking = make_up(tree, params, work.moves, num_moves) if wishes else LEAF
     num_used = 0
     if PAIRED and node == ROOT:
         num_used = work.used[0]
         num_moves = unused(work.used, work.moves, num_moves)
-    count = num_children(tree, node)
     slot, score, num_untried = best_available(
         tree, params, node, player, visits, work.moves, num_moves, work.slot_of
     )
     # Of the children only those count that are legal here: an answer always comes in.
     grows = slot == LEAF or may_expand(tree, params, node, num_moves - num_untried + num_used)
     grows = grows and num_untried > 0 and score < params.first_play_urgency
-    if grows and add_untried(tree, params, node, num_untried, work, stream):
+    if lacking != LEAF:
+        slot = lacking
+    elif grows and add_untried(tree, params, node, num_untried, work, stream):
         slot = count
         tree.available[np.int64(tree.children[node]) + slot] = visits
     if PAIRED and node == ROOT and slot != LEAF:

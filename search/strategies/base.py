@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,7 +41,7 @@ class Setup:
     """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
     moves."""
     num_legal: int
-    """How many legal moves the root has."""
+    """How many legal moves of the root are searched."""
 
 
 class Runner(ABC):
@@ -165,6 +165,12 @@ class Strategy(ABC):
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         """Jobs of each lane that make so many simulations together; ``rate`` is simulations/s of one core."""
         return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
+
+    @classmethod
+    def grain(cls, plan: SearchPlan, hidden: str) -> int:
+        """1 plus the visits by which least visits of a move may be exceeded: where lanes do not hear of each
+        other, or a leaf has several playouts. ``hidden`` as in Context."""
+        return plan.lanes if cls.lanes_alone or (cls.by_rounds and hidden) else plan.playouts_per_leaf
 
     @classmethod
     def default_lanes(cls, request: SearchRequest, rate: float) -> int:
@@ -301,7 +307,11 @@ class Strategy(ABC):
 
     def root_children(self) -> list[Child]:
         """The root's children as the player to move there sees them; most visited first."""
-        return root_children(self.tree, self.setup.mover)
+        children, least = root_children(self.tree, self.setup.mover), dict(self.context.least)
+        grain = self.grain(self.plan, self.context.hidden)
+        return [
+            replace(child, forced=child.visits < least.get(child.move, -grain) + grain) for child in children
+        ]
 
     def hand_in(self) -> None:
         """Have the next jobs return the trees that workers keep, for a checkpoint."""

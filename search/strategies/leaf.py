@@ -321,8 +321,13 @@ class LeafStrategy(Strategy):
         leaves = self._in_flight.pop(job.index)
         if (policies := result.policies) is not None:
             # What came over the network may be read-only, which is another type to a compiled kernel.
-            new = map(np.array, (policies.counts, policies.moves, policies.priors))
-            expand_leaves(self.tree, leaves.depths, leaves.slots, *new)
+            counts, moves, priors = map(np.array, (policies.counts, policies.moves, policies.priors))
+            if job.index == 0 and self.context.allowed:
+                # The root alone. Its priors add up to 1 again, also if all of them are 0.
+                kept = np.isin(moves, self.context.allowed)
+                moves, priors = moves[kept], np.maximum(priors[kept], np.finfo(np.float32).tiny)
+                counts[0], priors = len(moves), priors / priors.sum()
+            expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
         if result.positions is not None:
             assert isinstance(job, LeafJob)
             self.selection.learn(job, result.positions)

@@ -56,7 +56,8 @@ class RootRunner(Runner):
         lane = self.lanes.get(job.lane)
         if lane is None or lane.pieces > last:
             lane = self.lanes[job.lane] = self._begun(job)
-        params, root_state = params_of(context), engine.lane_root(context, job.lane)
+        least = tuple((move, -(-count // context.lanes)) for move, count in context.least)
+        params, root_state = params_of(replace(context, least=least)), engine.lane_root(context, job.lane)
         done = 0
         while lane.pieces <= last:
             # What a job learns changes the tree at its end, also when the lane is grown again.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -109,7 +109,8 @@ class PortionArenas:
     ) -> None:
         """``first``: the workspace of the first thread, if there is one already."""
         self._engine, self._context = engine, context
-        self._params = params_of(context)
+        # Least visits are planned.
+        self._params = params_of(replace(context, least=()))
         self.arenas = [engine.new_tree(context.tree_slots) for _ in range(threads)]
         self.works = [first or engine.new_workspace()]
         self.works += [engine.new_workspace() for _ in range(1, threads)]

@@ -106,7 +106,8 @@ class RoundPlanner:
 
         A round of more than MOST_PLANNED is planned in proportion: the portions of a lane have fewer visits
         than it makes, and are `resized`. ``first`` is the index of the round's first job. The shared tree is
-        as before, except that nodes are marked whose moves are all found to be tried.
+        as before, except that nodes are marked whose moves are all found to be tried, and moves that lack
+        some of their least visits have children.
         """
         sizes = np.maximum(1, sizes // (1 + int(sizes.sum()) // MOST_PLANNED))
         setup, total, largest = self._setup, int(sizes.sum()), int(sizes.max())
@@ -115,11 +116,20 @@ class RoundPlanner:
         stream = new_stream(request.seed, SELECTION_STREAM, first)
         with np.errstate(over="ignore"):
             setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
-        # Each subtree has a quantum at least, but for one, and each lane adds a cut at most.
-        rows, plies = total // quantum + 2 + len(sizes), len(self._work.nodes)
+        # Each subtree has a quantum at least, but for one and those of least visits, and each lane adds a cut
+        # at most.
+        rows, plies = total // quantum + 2 + len(sizes) + len(setup.context.least), len(self._work.nodes)
         lanes = np.zeros(rows, dtype=np.int32)
         portions = empty_portions(rows, plies)
-        count = divide(setup.tree, sizes, most, np.zeros((plies + 1, 2), dtype=np.int32), lanes, portions)
+        count = divide(
+            setup.tree,
+            sizes,
+            most,
+            bool(setup.context.least),
+            np.zeros((plies + 1, 2), dtype=np.int32),
+            lanes,
+            portions,
+        )
         return split(portions, np.searchsorted(lanes[:count], np.arange(len(sizes)), side="right").tolist())
 
 
@@ -324,8 +334,9 @@ class TreeStrategy(Strategy):
             RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        # All jobs of a round are one there, during which the tree stays as it is.
-        if threads > 1 and are_shared(self.setup.engine, self.context):
+        # All jobs of a round are one there, during which the tree stays as it is. But to give a move its
+        # least visits, a plan makes a child, which is in no snapshot.
+        if threads > 1 and are_shared(self.setup.engine, self.context) and not self.context.least:
             self._itself = Itself(self.tree)
         return []
 

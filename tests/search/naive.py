@@ -214,12 +214,16 @@ class NaiveSearch:
         mover, legal = int(self.calls.current_player(state)), self._legal(state)
         children, used = {child.move: child for child in node.children}, 0
         hidden = self.game.hidden_information
+        lacking = None
+        if node is self.root and len(params.wanted):
+            legal = [move for move in legal if params.wanted[move] >= 0] or legal
+            lacking = self._lacking(params, legal, children)
         only = self._winning(state, legal) if self.features.decisive else None
         if mover == CHANCE or only is not None:
             move = self._outcome(state) if only is None else only
             node.complete |= only is not None
             return (children[move], False) if move in children else (_grown(node, move), True)
-        node.complete |= len(children) == len(legal)
+        node.complete |= lacking is None and len(children) == len(legal)
         known = node.children
         if hidden:
             # At the root not the children that have searched this deal, if there are others.
@@ -230,12 +234,24 @@ class NaiveSearch:
             known = [children[move] for move in legal if move in children]
             for child in known:
                 child.available += visits
+        if lacking is not None:
+            return children.get(lacking) or _grown(node, lacking, visits * hidden), lacking not in children
         untried = [move for move in legal if move not in children]
         slot, score = self.best_child(params, node, known, mover)
         full = self.features.widened and len(known) + used >= _allowed(params, node.visits + node.unobserved)
         if untried and (not known or (not full and score < params.first_play_urgency)):
             return _grown(node, self._untried(state, legal, untried), visits if hidden else 0), True
         return known[slot], False
+
+    def _lacking(self, params: SearchParams, legal: list[int], children: dict[int, Node]) -> int | None:
+        """The first of the root's moves that lack most of their least visits, or None."""
+        made = {move: children.get(move, Node()) for move in legal}
+        lacks = {
+            move: params.wanted[move] - child.visits - child.unobserved
+            for move, child in made.items()
+            if child.proof == UNPROVEN
+        }
+        return max((move for move in lacks if lacks[move] > 0), key=lambda move: lacks[move], default=None)
 
     def _untried(self, state: State, legal: list[int], untried: list[int]) -> int:
         if self.features.widened:

@@ -54,6 +54,10 @@ class NaivePuct(NaiveSearch):
         for line, (_, moves, priors) in zip(lines, said, strict=True):
             leaf = line.nodes[-1]
             if not leaf.children and leaf.proof == UNPROVEN:
+                if leaf is self.root and len(self.params.wanted):
+                    kept = self.params.wanted[moves] >= 0
+                    moves, shares = np.array(moves)[kept].tolist(), np.array(priors, dtype=np.float32)[kept]
+                    priors = (shares / shares.sum()).tolist()
                 leaf.children = [Node(move, prior=prior) for move, prior in zip(moves, priors, strict=True)]
                 leaf.complete = bool(moves)
         for line, (value, _, _) in zip(lines, said, strict=True):
@@ -71,6 +75,10 @@ class NaivePuct(NaiveSearch):
         if not node.children:
             return None, False
         mover = int(self.calls.current_player(state))
+        if node is self.root and len(params.wanted):
+            children = {child.move: child for child in node.children}
+            if (lacking := self._lacking(params, [*children], children)) is not None:
+                return children[lacking], False
         return node.children[self.best_child(params, node, node.children, mover)[0]], False
 
     def _said(self, state: State) -> tuple[float, list[int], list[float]]:

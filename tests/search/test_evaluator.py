@@ -42,6 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "growth": {"cpuct_base": 20.0, "exploration": 0.2},
     "growth from a fraction on": {"cpuct_base": 1.99},
     "wide": {"exploration": 3.0},
+    "chosen moves": {"avoid": "a1 b2", "least_visits": "a2=40,c3=30"},
     "temperature": {"policy_temperature": 2.0},
     "probabilities": {"evaluator": f"{HASHED}:kind=probabilities,shift=1", "policy_temperature": 0.7},
 }

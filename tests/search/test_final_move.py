@@ -36,6 +36,13 @@ OFTEN, SELDOM = Child(move=4, visits=10, value=0.1, votes=3), Child(move=5, visi
         # Votes go before visits.
         ([OFTEN, SELDOM], "vote", OFTEN),
         ([replace(OFTEN, votes=2), SELDOM], "vote", SELDOM),
+        # Forced visits count for a better move alone, and value is value.
+        ([replace(STEADY, forced=True), SOUND, BRIGHT], "robust", SOUND),
+        ([replace(BOTH, forced=True), SOUND], "robust", replace(BOTH, forced=True)),
+        ([STEADY, replace(BRIGHT, forced=True)], "robust", STEADY),
+        ([replace(STEADY, forced=True)], "robust", replace(STEADY, forced=True)),
+        ([replace(OFTEN, forced=True), SELDOM], "vote", SELDOM),
+        ([STEADY, replace(BRIGHT, forced=True)], "max", replace(BRIGHT, forced=True)),
         # Ties go to the more visited, the better, and the lower move.
         (TIED, "robust", TIED[2]),
         (TIED, "robust-max", TIED[2]),

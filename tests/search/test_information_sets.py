@@ -21,6 +21,7 @@ from search.tree.arena import ROOT, children_of
 from tests.games.common import JIT, random_game
 from tests.search.common import KNOBS, agreed, run_search, undisturbed
 from tests.search.hidden_nim import HiddenNim
+from tests.search.test_sequential import WANTED
 
 SIMULATIONS = 3000 if JIT else 300
 GAME = HiddenNim()
@@ -39,6 +40,7 @@ SETTINGS: list[dict[str, Any]] = [
     *({"exploration": exploration} for exploration in (0.0, 1.4, 5.0)),
     # Moves that come in by priority, and moves that share deals: four are all that the root has.
     *({"widening": widening, "paired": paired} for widening in (0, 1, 2) for paired in (1, 2, 4)),
+    *({"wanted": WANTED, "widening": widening, "paired": 1 + widening} for widening in (0, 1)),
 ]
 
 

@@ -266,6 +266,8 @@ def test_a_lane_plans_with_few_selections() -> None:
         ("connect_four", {"solver": True}),
         ("gomoku:size=9", {"rounds": 5}),
         ("gomoku:size=5", {"first_play_urgency": 1.0}),
+        # The last one has no child for several rounds.
+        ("gomoku:size=5", {"avoid": "e5", "least_visits": "a1=5000 c3=2000 b2=10"}),
         ("morris:variant=six", {}),
         # Beyond two players, lanes keep what belongs to a job.
         *((problem(form, 3), {}) for form in COMPILED),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import games
+from games.rules import MAX_MOVE_CODE
 from search.kernel.params import params_of
 from search.request import SearchRequest
 from tests.games.common import JIT
@@ -28,6 +30,10 @@ SETTINGS: list[dict[str, Any]] = [
     # Counts become large without many simulations: the last are beyond the tables.
     *({"anticipated": visits, "solver": solver} for visits in (1, 15, 300, 5000) for solver in (False, True)),
 ]
+WANTED = np.full(MAX_MOVE_CODE + 1, -1, dtype=np.int64)
+"""Four moves that are searched, two of which are to get some visits at least."""
+WANTED[[0, 3, 4, 8]] = 0, 30, 0, 20
+SETTINGS += [{"wanted": WANTED, "solver": solver, "first_play_urgency": 0.4} for solver in (False, True)]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
