@@ -20,8 +20,14 @@ from search.request import SearchRequest, request_of
 TERMINATE, TERMINATE_ALL, VERSION = "terminate", "terminate_all", "query_version"
 ACTIONS = (TERMINATE, TERMINATE_ALL, VERSION)
 BUDGETS = ("simulations", "seconds")
-SAME = {"maxVisits": "simulations"}
-"""Fields of KataGo's that are options of a search by another name."""
+SAME = {
+    "maxVisits": "simulations",
+    "allowMoves": "allow",
+    "avoidMoves": "avoid",
+    "leastVisits": "least_visits",
+}
+"""Fields that stand for an option of a search with another name."""
+ROOT_MOVES = ("allowMoves", "avoidMoves")
 CONTROL: Mapping[str, tuple[Any, str]] = {
     "id": (str, "a text"),
     "moves": ((list, str), "a list of moves, or a text with blanks between them"),
@@ -30,6 +36,9 @@ CONTROL: Mapping[str, tuple[Any, str]] = {
     "priority": (int, "a whole number"),
     "priorities": (list, "a list of whole numbers, one for each of analyzeTurns"),
     "reportDuringSearchEvery": ((int, float), "seconds, more than 0"),
+    "allowMoves": (list, 'a list of one object: "moves", a list, and "untilDepth", 1'),
+    "avoidMoves": (list, 'a list of one object: "moves", a list, and "untilDepth", 1'),
+    "leastVisits": (dict, "an object: a whole number of visits for each move of the position"),
 }
 """Fields of a query that are no options of a search: their types, and what is accepted."""
 
@@ -71,6 +80,11 @@ class Position:
         moves = tuple(moves_of(self.query)[: self.turn])
         position = self.query.get("position", defaults.position)
         before = defaults.moves if "position" not in self.query else ()
+        if least := self.query.get("leastVisits"):
+            given["least_visits"] = " ".join(f"{move}={visits}" for move, visits in least.items())
+        for name in ROOT_MOVES:
+            if entries := self.query.get(name):
+                given[name.removesuffix("Moves")] = " ".join(entries[0]["moves"])
         return request_of(values | given | {"moves": before + moves, "position": position})
 
 
@@ -118,6 +132,9 @@ def read(line: str | bytes) -> list[Position] | Action:
     moves = moves_of(query)
     if not all(isinstance(move, str) for move in moves):
         raise BadQuery("moves", moves, CONTROL["moves"][1], name)
+    for field in ROOT_MOVES:
+        if not all(map(_is_of_root, entries := query.get(field, []))) or len(entries) > 1:
+            raise BadQuery(field, entries, CONTROL[field][1], name)
     turns = query.get("analyzeTurns", [len(moves)])
     if not all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns):
         raise BadQuery("analyzeTurns", turns, f"a list of whole numbers from 0 to {len(moves)}", name)
@@ -129,6 +146,13 @@ def read(line: str | bytes) -> list[Position] | Action:
     if len(priorities) != len(turns) or not all(type(each) is int for each in priorities):
         raise BadQuery("priorities", priorities, CONTROL["priorities"][1], name)
     return [Position(query, turn, each) for turn, each in zip(turns, priorities, strict=True)]
+
+
+def _is_of_root(entry: Any) -> bool:
+    """Whether an entry of allowMoves or avoidMoves is about moves of the position itself."""
+    moves = entry.get("moves") if isinstance(entry, dict) else None
+    texts = isinstance(moves, list) and all(isinstance(move, str) for move in moves)
+    return texts and entry.get("untilDepth", 1) == 1
 
 
 def _action(query: Mapping[str, Any], name: str) -> Action:
@@ -164,10 +188,8 @@ OPTIONS = {
 
 def refusal(position: Position, error: InvalidInput) -> dict[str, Any]:
     """The final answer of a position that cannot be searched."""
-    field = next(
-        (name for name, of in SAME.items() if of == error.field and name in position.query), error.field
-    )
-    bad = BadQuery(field, error.value, error.accepted)
+    named = (name for name, of in SAME.items() if of == error.field and name in position.query)
+    bad = BadQuery(next(named, error.field), error.value, error.accepted)
     return {**position.named, "isDuringSearch": False, **bad.answer}
 
 

@@ -91,7 +91,11 @@ def test_every_turn_is_searched_as_it_is_alone() -> None:
         ({"id": "q", "action": "stop"}, "action"),
         ({"id": "q", "action": "terminate"}, "terminateId"),
         ({"id": "q", "evaluator": "./net.py"}, "evaluator"),
+        ({"id": "q", "avoidMoves": [{"moves": ["a1"], "untilDepth": 2}]}, "avoidMoves"),
+        ({"id": "q", "leastVisits": ["a1"]}, "leastVisits"),
         # Of these only a search can tell.
+        ({"id": "q", "allowMoves": [{"moves": ["z9"], "untilDepth": 1}]}, "allowMoves"),
+        ({"id": "q", "leastVisits": {"a1": 201}}, "leastVisits"),
         ({"id": "q", "moves": "z9"}, "moves"),
         ({"id": "q", "maxVisits": 10, "seconds": 1}, "budget"),
         ({"id": "q", "position": "?"}, "position"),
@@ -124,6 +128,20 @@ def test_what_is_terminated_ends_once_and_actions_are_echoed() -> None:
     assert all(each["noResults"] for each in everything.values())
     assert len(everything) == 3
     assert all("noResults" in each for each in final(asked(*queries, waits=False)).values())
+
+
+def test_moves_of_the_position_are_chosen_and_get_their_visits() -> None:
+    only = {"id": "only", "allowMoves": [{"moves": ["a1", "b2"], "untilDepth": 1}]}
+    without = {"id": "without", "avoidMoves": [{"player": "x", "moves": ["b2"], "untilDepth": 1}]}
+    found = final(asked(only, without, {"id": "least", "leastVisits": {"b1": 90}}))
+    visits = {
+        name: {each["move"]: each["visits"] for each in found[name, 0]["moveInfos"]} for name, _ in found
+    }
+    assert visits["only"].keys() == {"a1", "b2"}
+    assert len(visits["without"]) == 8
+    assert visits["least"]["b1"] >= 90
+    assert sum(visits["least"].values()) == 200
+    assert found["least", 0]["moveInfos"][0]["move"] != "b1"
 
 
 def test_a_long_search_reports_and_ends_with_what_it_has() -> None:
