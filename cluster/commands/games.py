@@ -19,6 +19,7 @@ from cluster.commands.options import (
     ResultOptions,
     option,
 )
+from cluster.system.files import replace_text
 from cluster.system.terminal import Output, count, has_colour, print_json, rate, stdout_console, write
 from search.options import option_of, refuse
 
@@ -97,6 +98,7 @@ def show(
     legal: bool = option(False, None, "List the legal moves.", OUTPUT),
     *,
     output: ResultOptions,
+    out: Path | None = option(None, "FILE.svg", "Also write a picture of the board.", OUTPUT),
 ) -> None:
     """Draw a position and print its text."""
     from cluster.play.position import read_position
@@ -106,15 +108,21 @@ def show(
         shown = read_position(game, moves, position)
     else:
         shown, recorded = _recorded(game, record, number, ply, moves or position)
+    from games.board import board_svg, draw
+
+    board = shown.game.board(shown.state, shown.last_move)
+    if out is not None:
+        if out.suffix != ".svg":
+            refuse("out", str(out), "a file that ends with .svg")
+        replace_text(out, board_svg(board))
     if output.json:
         print_json(shown.to_json())
         return
-    from games.board import draw
     from games.errors import counted
 
     console = stdout_console(output.colour)
     legal_moves, outcomes = shown.legal_moves, shown.outcomes
-    lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
+    lines = [draw(board, colour=has_colour(console)), "", *recorded]
     if shown.over:
         lines.append(f"over      {shown.game.outcome_text(shown.state)}")
     else:

@@ -48,6 +48,14 @@ def test_show_prints_a_position_that_it_reads_back(here: Here) -> None:
     assert " a1 " in text
 
 
+def test_show_draws_the_board_into_a_file(here: Here, tmp_path: Path) -> None:
+    """The holes of connect four, two of them with discs."""
+    picture = tmp_path / "board.svg"
+    here.text("show", "connect_four", "--moves", "d d", "--out", str(picture))
+    assert picture.read_text().count("<circle") >= 42
+    assert ".svg" in here.refusal("show", "tictactoe", "--out", "board.png")
+
+
 def test_show_says_who_has_won(here: Here) -> None:
     moves = "a1 a2 b1 b2 c1"
     text = here.text("show", "tictactoe", "--moves", moves)
