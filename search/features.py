@@ -57,6 +57,8 @@ class Features(NamedTuple):
     """Playouts whose moves are learnt (search/kernel/learning.py)."""
     priors: bool = False
     """Selection by PUCT with the priors of an evaluator (search/kernel/puct.py)."""
+    chosen: bool = False
+    """Moves of the root that are not searched, or get visits before others (search/kernel/expand.py)."""
 
     @property
     def layout(self) -> TreeLayout:

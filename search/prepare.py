@@ -210,6 +210,8 @@ def _root_moves(
     """`Context.allowed` and `Context.least`, as the request names them; raises InvalidInput as `open_search`
     does."""
     hidden, plan, _ = _measure(request, game)
+    if not features_of(request, hidden).chosen:
+        return (), ()
     field = "avoid" if request.allow is None else "allow"
     named, least = _read_moves(request, field, game, state), _read_moves(request, "least_visits", game, state)
     kept = tuple(move for move in game.legal_moves(state) if (move in named) == (field == "allow"))

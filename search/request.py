@@ -400,6 +400,7 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         wide=request.wide,
         learnt="learnt" in request.policies,
         priors=request.evaluator is not None,
+        chosen=not (request.allow is request.avoid is request.least_visits is None),
     )
 
 

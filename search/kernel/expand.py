@@ -52,7 +52,7 @@ def searched(params: SearchParams, node: Int, moves: Moves, num_legal: int) -> i
 
     These are all but at the root. If there none of them is legal in this determinization, all count.
     """
-    if node != ROOT or len(params.wanted) == 0:
+    if node != ROOT:
         return num_legal
     count = 0
     for i in range(num_legal):

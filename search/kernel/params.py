@@ -35,7 +35,7 @@ STEPWISE = False
 """Whether playouts of one player note their moves, or discount what comes later (`Rules.rollout`)."""
 CUTS = False
 """Whether `Rules.cut_rollout` stands for random playouts of a limited length."""
-PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = False
+PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = CHOSEN = False
 """`search.features.Features` of these names, DECIDES: decisive, THINKS: thinking; HIDDEN is one of
 games/compile/rule_stubs.py. None of these names may stand for anything else in a kernel's module."""
 KNOWN = False
@@ -86,7 +86,7 @@ class SearchParams(NamedTuple):
     fpu_reduction: float
     """PUCT: how far the first-play urgency lies below the parent's mean once all of the policy is visited."""
     wanted: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    """[65,535] by move of the root: its least visits, -1 if it is not searched; [0]: all are searched."""
+    """[65,535] by move of the root: its least visits, -1 if not searched; [0] unless moves are CHOSEN."""
     table: Table = TABLE
     """Logarithms and roots of counts."""
 

@@ -28,7 +28,7 @@ from search.kernel.expand import make_up, may_expand, searched
 from search.kernel.lazy_snapshot import begin_tree, unfold
 from search.kernel.learning import look_back
 from search.kernel.loop import descend
-from search.kernel.params import COMPILED, LEAF, LEARNT, SCORED, SearchParams
+from search.kernel.params import CHOSEN, COMPILED, LEAF, LEARNT, SCORED, SearchParams
 from search.kernel.threads import Marks, count_up, cpu_seconds, stream_of
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
@@ -118,8 +118,9 @@ def plan_visits(
         visits = min(quantum, total - planned)
         determinize(root_state, work.state, stream)
         node = np.uint64(ROOT)
-        num_legal = legal_moves(work.state, work.moves)
-        slot = make_up(tree, params, work.moves, num_legal) if len(params.wanted) > 0 else LEAF
+        slot: Int = LEAF
+        if CHOSEN:
+            slot = make_up(tree, params, work.moves, legal_moves(work.state, work.moves))
         if slot != LEAF:
             node = np.uint64(tree.children[ROOT]) + np.uint64(slot)
             made = np.int64(tree.visits[node]) + np.int64(tree.unobserved[node])
@@ -143,7 +144,9 @@ def plan_visits(
                 slot, score = best_child(tree, params, node, player)
                 if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
                     num_legal = legal_moves(work.state, work.moves)
-                    if searched(params, node, work.moves, num_legal) == count:
+                    if CHOSEN:
+                        num_legal = searched(params, node, work.moves, num_legal)
+                    if num_legal == count:
                         tree.shape[node] |= np.uint16(COMPLETE)
                     elif score < params.first_play_urgency:
                         break

@@ -30,7 +30,7 @@ from games.rng import Stream
 from games.rules import CHANCE, Moves, State
 from search.kernel.expand import add_untried, make_up, may_expand, searched
 from search.kernel.logarithms import inverse_sqrt, sqrt_log
-from search.kernel.params import LEAF, PAIRED, PRIORS, SCORED, SearchParams
+from search.kernel.params import CHOSEN, LEAF, PAIRED, PRIORS, SCORED, SearchParams
 from search.kernel.puct import best_by_prior
 from search.kernel.uct import (
     best_child,
@@ -67,7 +67,7 @@ def select_or_expand(
         return draw_outcome(tree, node, work, stream)
     if HIDDEN:
         return select_among(tree, params, node, player, visits, work, stream)
-    if node == ROOT and len(params.wanted) > 0 and not (PRIORS and num_children(tree, node) == 0):
+    if CHOSEN and node == ROOT and not (PRIORS and num_children(tree, node) == 0):
         slot = make_up(tree, params, work.moves, legal_moves(work.state, work.moves))
         if slot != LEAF:
             return slot
@@ -76,7 +76,9 @@ def select_or_expand(
     shape = np.int64(tree.shape[node])
     count = shape & COUNT_MASK
     if shape & COMPLETE == 0 and may_expand(tree, params, node, count):
-        num_legal = searched(params, node, work.moves, legal_moves(work.state, work.moves))
+        num_legal = legal_moves(work.state, work.moves)
+        if CHOSEN:
+            num_legal = searched(params, node, work.moves, num_legal)
         if count == num_legal:
             tree.shape[node] |= np.uint16(COMPLETE)
         else:
@@ -116,10 +118,13 @@ def select_among(
     If the search is PAIRED, only moves of the root count that have not searched this determinization yet; the
     chosen one is noted.
     """
-    num_moves = searched(params, node, work.moves, legal_moves(work.state, work.moves))
+    num_moves = legal_moves(work.state, work.moves)
+    if CHOSEN:
+        num_moves = searched(params, node, work.moves, num_moves)
     count = num_children(tree, node)
-    wishes = node == ROOT and len(params.wanted) > 0
-    lacking = make_up(tree, params, work.moves, num_moves) if wishes else LEAF
+    lacking: Int = LEAF
+    if CHOSEN and node == ROOT:
+        lacking = make_up(tree, params, work.moves, num_moves)
     num_used = 0
     if PAIRED and node == ROOT:
         num_used = work.used[0]
@@ -131,7 +136,7 @@ def select_among(
     grows = slot == LEAF or may_expand(tree, params, node, num_moves - num_untried + num_used)
     grows = grows and num_untried > 0 and score < params.first_play_urgency
     if lacking != LEAF:
-        slot = lacking
+        slot = int(lacking)
     elif grows and add_untried(tree, params, node, num_untried, work, stream):
         slot = count
         tree.available[np.int64(tree.children[node]) + slot] = visits

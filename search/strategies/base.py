@@ -308,6 +308,8 @@ class Strategy(ABC):
     def root_children(self) -> list[Child]:
         """The root's children as the player to move there sees them; most visited first."""
         children, least = root_children(self.tree, self.setup.mover), dict(self.context.least)
+        if not least:
+            return children
         grain = self.grain(self.plan, self.context.hidden)
         return [
             replace(child, forced=child.visits < least.get(child.move, -grain) + grain) for child in children
