@@ -132,7 +132,7 @@ def agreed(
     stages: int = 1,
 ) -> Node:
     """The tree on which kernels and naive search agree after each stage of so many simulations."""
-    features = features or Features(hidden=game.hidden_information)
+    features = features or Features(hidden=game.hidden_information, chosen=len(params.wanted) > 0)
     engine, root = engine_of(game, features), game.initial_state() if root_state is None else root_state
     tree, work = engine.new_tree(engine.capacity_for(2**26, stages * simulations)), engine.new_workspace()
     reset_outlook(work)

@@ -49,7 +49,8 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
 def test_the_tree_is_the_naive_one(settings: dict[str, Any], urgency: float, moves: str) -> None:
     params = KNOBS._replace(first_play_urgency=urgency, **settings)
-    features = Features(hidden=True, widened=params.widening > 0, paired=params.paired > 1)
+    chosen = len(params.wanted) > 0
+    features = Features(hidden=True, widened=params.widening > 0, paired=params.paired > 1, chosen=chosen)
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
     agreed(GAME, params, SIMULATIONS, 7, GAME.observation(state, 0), features)
