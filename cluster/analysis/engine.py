@@ -291,6 +291,10 @@ class Engine:
         except InvalidInput as error:
             self.finish(position, refusal(position, error))
             return
+        except Exception as error:
+            # Rules of others may raise anything, and the memory may not be there.
+            self.finish(position, failure(position, f"{type(error).__name__}: {error}"))
+            return
         key = next(self._keys)
         session = LongSearch(
             Coordinator(search, workers), self.executor, context=key, work_unit_s=WORK_UNIT_S

@@ -114,7 +114,7 @@ def read(line: str | bytes) -> list[Position] | Action:
     """The positions of a query, or an action. Raises BadQuery."""
     try:
         query = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         text = line if isinstance(line, str) else line.decode(errors="replace")
         raise BadQuery("query", text.strip()[:80], f"one JSON object in a line ({error})") from None
     if not isinstance(query, dict):
@@ -136,8 +136,9 @@ def read(line: str | bytes) -> list[Position] | Action:
         if not all(map(_is_of_root, entries := query.get(field, []))) or len(entries) > 1:
             raise BadQuery(field, entries, CONTROL[field][1], name)
     turns = query.get("analyzeTurns", [len(moves)])
-    if not all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns):
-        raise BadQuery("analyzeTurns", turns, f"a list of whole numbers from 0 to {len(moves)}", name)
+    known = all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns)
+    if not known or len(set(turns)) < len(turns):
+        raise BadQuery("analyzeTurns", turns, f"different whole numbers from 0 to {len(moves)}", name)
     if query.get("reportDuringSearchEvery", 1) <= 0:
         raise BadQuery(
             "reportDuringSearchEvery", query["reportDuringSearchEvery"], "seconds, more than 0", name

@@ -80,11 +80,13 @@ def test_every_turn_is_searched_as_it_is_alone() -> None:
     [
         ("nonsense", "query"),
         ("[1]", "query"),
+        ("[" * 100_000, "query"),
         ({"moves": []}, "id"),
         ({"id": "q", "komi": 7}, "komi"),
         ({"id": "q", "maxVisits": 0}, "maxVisits"),
         ({"id": "q", "moves": [1]}, "moves"),
         ({"id": "q", "moves": "a1", "analyzeTurns": [2]}, "analyzeTurns"),
+        ({"id": "q", "analyzeTurns": [0, 0]}, "analyzeTurns"),
         ({"id": "q", "priority": 1.5}, "priority"),
         ({"id": "q", "analyzeTurns": [0], "priorities": []}, "priorities"),
         ({"id": "q", "reportDuringSearchEvery": 0}, "reportDuringSearchEvery"),
