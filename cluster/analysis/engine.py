@@ -4,15 +4,16 @@
                                            \\-> LongSearch (jobs of one search, on all workers)
     executor -> Level.take, LongSearch -> Engine.finish -> write
 
-A position whose search has one lane, as short ones have, is one task: many are searched side by side. A
-position with several lanes, or one that reports while it is searched, is a search on all workers; there is
-one of them at a time, because its tree may need all the memory. Positions of a higher priority begin first,
-older ones before younger ones; what runs is not interrupted.
+A position of one lane and less than LONG_S is one task: many are searched side by side. Any other, and one
+that reports while it is searched, is a search whose jobs go to all workers, and ends as soon as it is
+terminated; as many of them run as there are workers for their lanes. Positions of a higher priority begin
+first, older ones before younger ones; what runs is not interrupted.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -45,6 +46,8 @@ from search.strategies import STRATEGY_CLASSES, for_workers
 
 AHEAD_S = 1.0
 """Worker time of the tasks that each worker is given ahead: a position of a higher priority waits so long."""
+LONG_S = 1.0
+"""Time of a core from which on a position is no single task, which could not be ended."""
 LEAST_AHEAD = 4
 """Least number of tasks given ahead to each worker."""
 SHORT_S = 0.001
@@ -160,10 +163,10 @@ class Engine:
         self._waiting: list[tuple[int, int, Position]] = []
         """A heap of short positions: (- priority, number, position)."""
         self._long: list[tuple[int, int, Position]] = []
-        """Those that need all workers."""
-        self._running: LongSearch | None = None
-        self._lanes: dict[str, int] = {}
-        """Lanes of a search by its options, as text."""
+        """Those that are no single task."""
+        self._running: list[LongSearch] = []
+        self._known: dict[str, bool] = {}
+        """By the options of a search, as text: whether it is long."""
 
     @property
     def open(self) -> int:
@@ -200,8 +203,8 @@ class Engine:
         for level in self._levels.values():
             for task in level.again():
                 self.finish(task.job.what, without_results(task.job.what))
-        if self._running is not None:
-            self._drive.look_at(self._running)
+        for session in tuple(self._running):
+            self._drive.look_at(session)
 
     def _take_lines(self, lines: SimpleQueue[str | bytes | None]) -> bool:
         """Take the lines that have come; waits for one if nothing is to be done. False: there are no more."""
@@ -236,21 +239,25 @@ class Engine:
         """Have a position wait for its turn."""
         self.positions += 1
         try:
-            is_long = "reportDuringSearchEvery" in position.query or self._has_lanes(position)
+            waiting = self._long if self._is_long(position) else self._waiting
         except InvalidInput as error:
             self.finish(position, refusal(position, error))
             return
-        heapq.heappush(
-            self._long if is_long else self._waiting, (-position.priority, self.positions, position)
-        )
+        heapq.heappush(waiting, (-position.priority, self.positions, position))
 
-    def _has_lanes(self, position: Position) -> bool:
-        """Whether the search of a position has several lanes; raises InvalidInput."""
+    def _is_long(self, position: Position) -> bool:
+        """Whether a position is no single task; raises InvalidInput."""
+        if "reportDuringSearchEvery" in position.query:
+            return True
         options = {name: value for name, value in position.query.items() if name not in CONTROL}
-        if (key := repr(options)) not in self._lanes:
+        if (key := repr(options)) not in self._known:
             request = Position({"id": "", **options}, 0).request(self._context.defaults)
-            self._lanes[key] = STRATEGY_CLASSES[request.strategy].make_plan(request, self._game).lanes
-        return self._lanes[key] > 1
+            plan = STRATEGY_CLASSES[request.strategy].make_plan(request, self._game)
+            took_s = request.seconds or math.inf
+            if request.simulations is not None:
+                took_s = request.simulations / self._game.nominal_simulations_per_s
+            self._known[key] = plan.lanes > 1 or took_s >= LONG_S
+        return self._known[key]
 
     def finish(self, position: Position, answer: Any) -> None:
         """Write the final answer of a position."""
@@ -264,7 +271,7 @@ class Engine:
             self._drive.turn()
 
     def _feed(self) -> None:
-        """Give tasks to the executor, and begin a long search if none runs."""
+        """Give tasks to the executor, and begin long searches while there are workers for their lanes."""
         while self._waiting:
             priority = -self._waiting[0][0]
             level = self._levels.get(priority) or self._new_level(priority)
@@ -272,8 +279,13 @@ class Engine:
                 break
             _, number, position = heapq.heappop(self._waiting)
             self.executor.submit([level.task(number, position)])
-        while self._long and self._running is None:
+        while self._long and self._lanes < max(1, self.executor.num_workers):
             self._begin(heapq.heappop(self._long)[2])
+
+    @property
+    def _lanes(self) -> int:
+        """Lanes of the long searches that run."""
+        return sum(session.search.plan.lanes for session in self._running)
 
     def _new_level(self, priority: int) -> Level:
         key = next(self._keys)
@@ -300,7 +312,7 @@ class Engine:
             Coordinator(search, workers), self.executor, context=key, work_unit_s=WORK_UNIT_S
         )
         session.queue, session.position = self._queue, position
-        self._running = session
+        self._running.append(session)
         self._queue.open(key, position.priority)
         self._drive.add(session)
 
@@ -310,10 +322,10 @@ class Engine:
         position, search = machine.position, machine.search
         if machine.finished:
             result = machine.end()
-            self._ended(machine, answer_to(position, search, result))
-        elif machine.due:
+            found = answer_to(position, search, result) if result.move else without_results(position)
+            self._ended(machine, found)
+        elif machine.due and (done := machine.coordinator.counters.simulations):
             machine.told_s = machine.elapsed_s
-            done = machine.coordinator.counters.simulations
             self._write(during(position, search, answer(search), done))
 
     def _failed(self, machine: Level | LongSearch, error: Exception) -> None:
@@ -324,11 +336,11 @@ class Engine:
     def _ended(self, session: LongSearch, answer: dict[str, Any]) -> None:
         self._drive.remove(session)
         self._queue.close(session.context)
-        self._running = None
+        self._running.remove(session)
         self.finish(session.position, answer)
 
     def _terminate(self, action: Action) -> None:
-        """End positions: those that wait without results, the long search with those that it has."""
+        """End positions: those that wait without results, long searches with those that they have."""
         for waiting in (self._waiting, self._long):
             ended = [entry for entry in waiting if action.ends(entry[2])]
             if ended:
@@ -336,5 +348,6 @@ class Engine:
                 heapq.heapify(waiting)
             for _, _, position in sorted(ended, key=lambda entry: entry[1]):
                 self.finish(position, without_results(position))
-        if self._running is not None and action.ends(self._running.position):
-            self._running.cancel()
+        for session in self._running:
+            if action.ends(session.position):
+                session.cancel()

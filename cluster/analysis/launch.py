@@ -74,8 +74,9 @@ def run_analysis(
     """
     context = analysed(defaults)
     positions = positions_of(file)
-    if out is not None and (out.suffix not in ENDINGS or out.exists()):
-        raise InvalidInput("out", str(out), f"a new file that ends with {' or '.join(ENDINGS)}")
+    if out is not None and (out.suffix not in ENDINGS or out.exists() or not out.parent.is_dir()):
+        accepted = f"a new file, in a folder that is there, that ends with {' or '.join(ENDINGS)}"
+        raise InvalidInput("out", str(out), accepted)
     with launch(output) as started, nullcontext() if out is None else held(out, "out"):
         part = None if out is None else out.with_name(out.name + PART)
         answers = _kept(part, positions, context)
@@ -127,7 +128,7 @@ def positions_of(file: Path) -> list[Position]:
 
     Raises InvalidInput (file), OSError.
     """
-    found: dict[tuple[str, int], Position] = {}
+    found: dict[str, list[Position]] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue
@@ -138,15 +139,12 @@ def positions_of(file: Path) -> list[Position]:
             raise InvalidInput("file", f"{file}, line {number}", f"queries ({error})") from None
         if not isinstance(asked, list):
             raise InvalidInput("file", f"{file}, line {number}", "queries, no actions")
-        for position in asked:
-            if (key := (position.id, position.turn)) in found:
-                raise InvalidInput(
-                    "file", f"{file}, line {number}", f"an id of its own (not {position.id!r})"
-                )
-            found[key] = position
+        if (name := asked[0].id) in found:
+            raise InvalidInput("file", f"{file}, line {number}", f"an id of its own, not {name!r} again")
+        found[name] = asked
     if not found:
         raise InvalidInput("file", str(file), "lines of queries, or of moves")
-    return list(found.values())
+    return [position for asked in found.values() for position in asked]
 
 
 def _engine(started: Launch, context: Analysed, place: Placement, write: Callable[[Any], None]) -> Engine:
@@ -173,7 +171,7 @@ def _kept(part: Path | None, positions: list[Position], context: Analysed) -> di
         found = json.loads(line)
         place = found["id"], found["turnNumber"]
         if place not in asked or found.pop("key") != context.key(asked[place]):
-            accepted = "a file that answers to these queries, with these options, were written to"
+            accepted = "answers to these queries with these options; without the file all are searched anew"
             raise InvalidInput("out", str(part), accepted)
         answers[place] = found
     return answers

@@ -137,7 +137,7 @@ def read(line: str | bytes) -> list[Position] | Action:
             raise BadQuery(field, entries, CONTROL[field][1], name)
     turns = query.get("analyzeTurns", [len(moves)])
     known = all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns)
-    if not known or len(set(turns)) < len(turns):
+    if not known or not turns or len(set(turns)) < len(turns):
         raise BadQuery("analyzeTurns", turns, f"different whole numbers from 0 to {len(moves)}", name)
     if query.get("reportDuringSearchEvery", 1) <= 0:
         raise BadQuery(
@@ -173,7 +173,7 @@ def _check_options(query: Mapping[str, Any], name: str) -> None:
         if field not in CONTROL:
             knob = OPTIONS.get(SAME.get(field, field))
             if knob is None:
-                accepted = f"no such field, but {', '.join([*CONTROL, *SAME, *OPTIONS])}"
+                accepted = f"no such field, but {', '.join({**CONTROL, **SAME, **OPTIONS})}"
                 raise BadQuery(field, value, accepted, name)
             if value is None or not knob.accepts(value):
                 raise BadQuery(field, value, knob.accepted, name)

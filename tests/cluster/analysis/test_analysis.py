@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -22,7 +23,7 @@ from cluster.system.kept_folder import whole_lines
 from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.command import banyan, start
+from tests.cluster.command import BANYAN, banyan, start
 from tests.cluster.processes import named
 from tests.waiting import eventually
 
@@ -87,6 +88,7 @@ def test_every_turn_is_searched_as_it_is_alone() -> None:
         ({"id": "q", "moves": [1]}, "moves"),
         ({"id": "q", "moves": "a1", "analyzeTurns": [2]}, "analyzeTurns"),
         ({"id": "q", "analyzeTurns": [0, 0]}, "analyzeTurns"),
+        ({"id": "q", "analyzeTurns": []}, "analyzeTurns"),
         ({"id": "q", "priority": 1.5}, "priority"),
         ({"id": "q", "analyzeTurns": [0], "priorities": []}, "priorities"),
         ({"id": "q", "reportDuringSearchEvery": 0}, "reportDuringSearchEvery"),
@@ -167,6 +169,40 @@ def test_queries_and_actions_are_read() -> None:
     assert (limited.memory_mb, limited.simulations) == (7, 200)
     with pytest.raises(InvalidInput, match="seconds"):
         Position({"id": "a", "seconds": 1, "simulations": 5}, 0).request(DEFAULTS)
+
+
+def test_what_runs_ends_with_its_results_when_it_is_terminated_and_at_a_signal() -> None:
+    """Searches of a day: one is terminated, one is interrupted, one waits."""
+    day = {"simulations": 10**11, "lanes": 1, "strategy": "leaf", "batch": 64}
+    command = (*BANYAN, "engine", "tictactoe", "--executor", "inline")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def tell(query: dict[str, Any]) -> None:
+            process.stdin.write(json.dumps(query) + "\n")
+            process.stdin.flush()
+
+        def hear() -> dict[str, Any]:
+            return dict(json.loads(process.stdout.readline()))
+
+        tell({"id": "a", **day, "reportDuringSearchEvery": 0.01})
+        assert hear()["isDuringSearch"]
+        stop = {"id": "stop", "action": "terminate", "terminateId": "a"}
+        tell(stop)
+        heard = list(iter(hear, stop))
+        heard += iter(lambda: hear()["isDuringSearch"], False)
+        tell({"id": "b", **day, "reportDuringSearchEvery": 0.01})
+        tell({"id": "c", **day})
+        tell({"id": "v", "action": "query_version"})
+        assert any(each["id"] == "v" for each in iter(hear, None))
+        process.terminate()
+        left = [json.loads(line) for line in process.stdout]
+    found = final(left)
+    assert set(found) == {("b", 0), ("c", 0)}
+    assert found["b", 0]["stoppedBy"] == "cancelled"
+    assert found["c", 0]["noResults"]
+    assert process.returncode == 130
 
 
 def lines_of(path: Path, number: int) -> Path:
