@@ -96,7 +96,7 @@ def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
     [
         ({"lane": 3}, "unknown option 'lane'; did you mean 'lanes'?"),
         ({"worker": 3}, "unknown option 'worker'; did you mean 'workers'?"),
-        ({"zzz": 3}, "unknown option 'zzz'; there are address, batch, cpuct_base, cpus_per_worker, "),
+        ({"zzz": 3}, "unknown option 'zzz'; there are address, allow, avoid, batch, cpuct_base, "),
         ({"workers": 0}, "workers: 0 "),
         ({"workers": 2.5}, "workers: 2.5 "),
         ({"workers": 2, "executor": "inline"}, "workers: 2 is not accepted; expected 1: the inline executor"),

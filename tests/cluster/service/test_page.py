@@ -414,7 +414,7 @@ def test_reports_that_commands_wrote_are_drawn(visitor: Visitor, tmp_path: Path,
     predict = ("predict", "tictactoe", "--workers", "1,4,16", "--simulations", "100000", *costs)
     page = visitor.page
     page.click("#to-reports")
-    names = {"predict": ["speedup, predicted", "How busy the coordinator is"]}
+    names = {"predict": ["Tic-tac-toe, predicted", "How busy the coordinator is"]}
     names["strength"] = ["what lanes are worth", "Score against one lane", "Strength of one lane"]
     for command in (predict, (*SMALL, "--pairs", "4", *INLINE)):
         assert here(*command, "--out", str(tmp_path))[0] == 0
