@@ -146,10 +146,11 @@ class Engine:
         context: Analysed,
         executor: Executor,
         queue: PoolQueue,
-        write: Callable[[Any], None],
+        write: Callable[..., None],
         version: str,
     ) -> None:
-        """``queue``: that of the executor. ``write`` gets each answer, as an object or as a line of JSON."""
+        """``queue``: that of the executor. ``write`` gets each answer, as an object or as a line of JSON;
+        and, if it is a final one, its position."""
         self.executor = executor
         self.positions = self.answered = 0
         """Numbers of positions that came, and that have their final answer."""
@@ -262,7 +263,7 @@ class Engine:
     def finish(self, position: Position, answer: Any) -> None:
         """Write the final answer of a position."""
         self.answered += 1
-        self._write(answer)
+        self._write(answer, position)
 
     def turn(self) -> None:
         """Begin what can be begun, and take what has been done."""

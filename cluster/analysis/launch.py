@@ -26,7 +26,7 @@ from cluster.system.files import append, replace_text
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import held, whole_lines
 from cluster.system.status_line import StatusLine
-from cluster.system.terminal import Output, count, duration, print_json, rate, results
+from cluster.system.terminal import Output, count, duration, rate, results, write
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 from search.prepare import check_search
@@ -47,7 +47,7 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
     with launch(output) as started:
         file = results()
 
-        def write(answer: Any) -> None:
+        def write(answer: Any, position: Position | None = None) -> None:
             file.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
             file.flush()
 
@@ -85,21 +85,29 @@ def run_analysis(
 
         todo = {(each.id, each.turn): each for each in positions if (each.id, each.turn) not in answers}
 
-        def write(answer: Any) -> None:
-            found = json.loads(answer) if isinstance(answer, str) else answer
-            if found["isDuringSearch"] or "noResults" in found:
+        new: list[str] = []
+
+        def write(answer: Any, position: Position | None = None) -> None:
+            if position is None or (isinstance(answer, dict) and "noResults" in answer):
                 return
-            place = found["id"], found["turnNumber"]
-            answers[place] = found
-            if part is not None:
-                append(part, json.dumps({"key": context.key(todo[place]), **found}) + "\n")
+            line = answer if isinstance(answer, str) else json.dumps(answer)
+            answers[position.id, position.turn] = line
+            new.append(f'{{"key": "{context.key(position)}", {line[1:]}\n')
 
         if todo:
             engine = _engine(started, context, place, write)
-            with _progress(started, engine, len(todo), output) as look:
+            with _progress(started, engine, len(todo), output) as show:
+
+                def look() -> None:
+                    if part is not None and new:
+                        append(part, "".join(new))
+                    new.clear()
+                    show()
+
                 for position in todo.values():
                     engine.add(position)
                 engine.work(look)
+                look()
             if engine.cancelled:
                 started.status = INTERRUPTED
         found = [answers[each.id, each.turn] for each in positions if (each.id, each.turn) in answers]
@@ -163,8 +171,8 @@ def _read(lines: SimpleQueue[str | bytes | None]) -> None:
     lines.put(None)
 
 
-def _kept(part: Path | None, positions: list[Position], context: Analysed) -> dict[tuple[str, int], Any]:
-    """The answers that an interrupted command has left. Raises InvalidInput (out)."""
+def _kept(part: Path | None, positions: list[Position], context: Analysed) -> dict[tuple[str, int], str]:
+    """The answers that an interrupted command has left, as JSON. Raises InvalidInput (out)."""
     answers = {}
     asked = {(each.id, each.turn): each for each in positions}
     for line in [] if part is None else whole_lines(part):
@@ -173,7 +181,7 @@ def _kept(part: Path | None, positions: list[Position], context: Analysed) -> di
         if place not in asked or found.pop("key") != context.key(asked[place]):
             accepted = "answers to these queries with these options; without the file all are searched anew"
             raise InvalidInput("out", str(part), accepted)
-        answers[place] = found
+        answers[place] = json.dumps(found)
     return answers
 
 
@@ -207,23 +215,23 @@ def _row(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _show(answers: list[dict[str, Any]], output: Output) -> None:
+def _show(answers: list[str], output: Output) -> None:
     if output.json:
         for answer in answers:
-            print_json(answer)
+            write(answer)
         return
     table = Table(
         [*left("id"), *right("turn"), *left("move"), *right("value", "visits"), *left("line", "error")]
     )
-    for row in map(_row, answers):
+    for row in map(_row, map(json.loads, answers)):
         value = "" if row["value"] is None else f"{row['value']:+.3f}"
         visits = "" if row["visits"] is None else count(row["visits"])
         table.add(row["id"], str(row["turn"]), row["move"], value, visits, row["line"], row["error"])
     output.show(None, table)
 
 
-def _write(out: Path, answers: list[dict[str, Any]]) -> None:
+def _write(out: Path, answers: list[str]) -> None:
     if out.suffix == ".csv":
-        write_csv(out, [_row(answer) for answer in answers])
+        write_csv(out, [_row(json.loads(answer)) for answer in answers])
     else:
-        replace_text(out, "".join(f"{json.dumps(answer)}\n" for answer in answers))
+        replace_text(out, "".join(f"{answer}\n" for answer in answers))

@@ -41,7 +41,7 @@ def asked(*queries: dict[str, Any] | str, waits: bool = True, defaults: SearchRe
         analysed(defaults),
         executor,
         queue,
-        lambda each: written.append(json.loads(each) if isinstance(each, str) else each),
+        lambda each, *_: written.append(json.loads(each) if isinstance(each, str) else each),
         "1.2.3",
     )
     for query in queries:
