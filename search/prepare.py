@@ -93,6 +93,7 @@ def check_request(request: SearchRequest, *, files: bool = True, external: bool 
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
+    _measure(request, game)
     _root_moves(request, game, root_state)
     return game
 
@@ -209,9 +210,9 @@ def _root_moves(
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     """`Context.allowed` and `Context.least`, as the request names them; raises InvalidInput as `open_search`
     does."""
-    hidden, plan, _ = _measure(request, game)
-    if not features_of(request, hidden).chosen:
+    if not features_of(request, "").chosen:
         return (), ()
+    hidden, plan, _ = _measure(request, game)
     field = "avoid" if request.allow is None else "allow"
     named, least = _read_moves(request, field, game, state), _read_moves(request, "least_visits", game, state)
     kept = tuple(move for move in game.legal_moves(state) if (move in named) == (field == "allow"))

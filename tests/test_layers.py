@@ -66,7 +66,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.kernel": 2_247},
     {"search.summary": 113, "search.packing": 299},
     {"search.strategies": 1_315},
-    {"search.prepare": 224, "search.worker": 85},
+    {"search.prepare": 225, "search.worker": 85},
     {"search.result": 235},
     {"search.coordinator": 331},
     {"search.run_inline": 55, "search.ask_tell": 408},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 38_834, "all tests": 23_804, "lines of the page": 5_209, "words of READMEs": 10_840}
+OTHERS = {"product": 38_835, "all tests": 23_804, "lines of the page": 5_209, "words of READMEs": 10_840}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
