@@ -111,9 +111,9 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
 
 def params_of(context: Context) -> SearchParams:
     """The parameters of a search, for a lane that assumes no visits by other lanes."""
-    chosen = [*((move, 0) for move in context.allowed), *context.least]
-    wanted = np.full(MAX_MOVE_CODE + 1 if chosen else 0, -1 if context.allowed else 0, dtype=np.int64)
-    for move, least in chosen:
+    moves = MAX_MOVE_CODE + 1 if context.features.chosen else 0
+    wanted = np.full(moves, -1 if context.allowed else 0, dtype=np.int64)
+    for move, least in [*((move, 0) for move in context.allowed), *context.least]:
         wanted[move] = least
     return params_from(context.request, context.exploration_scale)._replace(wanted=wanted)
 
