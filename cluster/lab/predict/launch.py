@@ -115,7 +115,12 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         executor: Any = make_executor("ray", 1)
         with closing(executor):
             watch = Losses()
-            costs = measure_costs(request, plan.strategies, executor, report)
+
+            def told(line: str) -> None:
+                watch.look()
+                report(line)
+
+            costs = measure_costs(request, plan.strategies, executor, told)
             others = watch.others()
         if plan.save_costs is not None:
             write_costs(costs, plan.save_costs)

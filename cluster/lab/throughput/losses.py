@@ -27,16 +27,27 @@ class Losses:
     def __init__(self, threads: Collection[int] = ()) -> None:
         """``threads``: ids, in the operating system, of the threads of this process that are workers."""
         self._threads = threads
-        self._ticks = _ticks(threads)
+        self._ticks = self._last = _ticks(threads)
         self._machine = _machine()
+        self._ended: list[tuple[str, int]] = []
+        """Workers that have ended, each with its ticks when it was seen last."""
+
+    def look(self) -> None:
+        """Look at all processes. Ray's raylet forgets what its workers took when they end, so that what a
+        worker took after the last look counts as that of other programs."""
+        now = _ticks(self._threads)
+        gone = (row for pid, row in self._last.items() if pid not in now)
+        self._ended += (row for row in gone if row[0] == WORKERS)
+        self._last = now
 
     def shares(self) -> dict[str, float]:
         """The share of each of PARTS in the time of all cores so far; empty without /proc."""
         total, idle = (now - then for now, then in zip(_machine(), self._machine, strict=True))
         if total <= 0:
             return {}
+        self.look()
         spent = dict.fromkeys(PARTS, 0)
-        for part, ticks in _ticks(self._threads).values():
+        for part, ticks in [*self._last.values(), *self._ended]:
             spent[part] += ticks
         # The ticks of a process that has ended are included in those of its parent, also the earlier ones.
         for part, ticks in self._ticks.values():

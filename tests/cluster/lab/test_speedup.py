@@ -156,6 +156,40 @@ def test_what_a_process_of_ours_took_is_ours_when_it_has_ended() -> None:
     assert shares[COORDINATOR] * machine_s > 0.4
 
 
+RAYLET = f"""
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    open("/proc/self/comm", "w").write("ray::BanyanWork")
+    exec({BURN!r})
+    print("idle", flush=True)
+    sys.stdin.readline()
+    os._exit(0)
+try:
+    os.wait()
+except ChildProcessError:
+    print("ended", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_what_a_worker_of_ray_took_is_ours_when_it_has_ended() -> None:
+    """The raylet does not wait for its workers, so that the system forgets what they took."""
+    watch, since = Losses(), time.monotonic()
+    command = [sys.executable, "-c", RAYLET]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as raylet:
+        assert raylet.stdout.readline() == "idle\n"
+        watch.look()
+        raylet.stdin.write("end\n")
+        assert raylet.stdout.readline() == "ended\n"
+        shares = watch.shares()
+        machine_s = (time.monotonic() - since) * (os.cpu_count() or 1)
+        raylet.stdin.write("end\n")
+    assert shares[WORKERS] * machine_s > 0.4
+
+
 def test_what_a_program_took_that_is_not_ours_is_others() -> None:
     watch, since = Losses(), time.monotonic()
     # Its parent ends at once, so that it is nobody's child here; its output ends with it.
