@@ -21,12 +21,13 @@ import numpy as np
 from games.errors import InvalidInput, refuse_if_any
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
+from search.kept_tree import KeptTree
 from search.prepare import open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
 from search.strategies import STRATEGY_CLASSES, Strategy
 from search.summary import choose
-from search.tree.arena import ROOT, Tree, child_after
+from search.tree.arena import Tree
 from search.worker import Worker
 
 EPISODE_STREAM = 30
@@ -109,8 +110,7 @@ class Planner:
         outcomes, step = new_stream(seed, EPISODE_STREAM, OUTCOMES), game.episode_steps(seed)
         scratch = np.zeros(game.max_moves, dtype=np.uint16)
         steps = simulations = outcome = 0
-        kept: Strategy | None = None
-        node: int | None = None
+        kept, past = KeptTree(game), list[int]()
         line: list[int] = []
         worth = -np.inf
         # What the last move brings counts too.
@@ -124,13 +124,13 @@ class Planner:
                 legal = game.legal_moves(state)
                 move = legal[0]
                 if len(legal) > 1:
-                    at = None if kept is None or node is None or self._learns else (kept.tree, node)
-                    kept, ran = self._search(state, seed, steps, len(legal), at)
-                    node = ROOT
+                    searched, ran = self._search(state, seed, steps, len(legal), kept.at(past))
+                    if not self._learns:
+                        kept.keep(searched.tree, past)
                     simulations += ran
-                    if kept.outlook.value > worth:
-                        line, worth = list(kept.outlook.line), kept.outlook.value
-                    visited = [child for child in kept.root_children() if child.visits > 0]
+                    if searched.outlook.value > worth:
+                        line, worth = list(searched.outlook.line), searched.outlook.value
+                    visited = [child for child in searched.root_children() if child.visits > 0]
                     move = line[0] if line else choose(visited, self._request.final_move).move
                 steps += 1
                 texts.append(game.format_move(state, move))
@@ -141,9 +141,7 @@ class Planner:
             if line:
                 after = calls.returns(state) if game.rewards or calls.is_terminal(state) else 0.0
                 line, worth = line[1:], (worth - (after - before)) / game.discount
-            if kept is not None and node is not None:
-                unseen = game.open_loop and not game.closed_loop
-                node = None if unseen else child_after(kept.tree, node, move)
+            past.append(move)
         ended = bool(calls.is_terminal(state))
         truncated = not ended or game.is_truncated(state)
         return Episode(

@@ -58,6 +58,8 @@ class Search(Searched):
     context: Context
     plan: SearchPlan
     strategy: Strategy
+    kept_visits: int = 0
+    """Visits that the root had at the beginning, from an earlier search."""
 
 
 def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
@@ -186,8 +188,8 @@ def open_view(
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
     if strategy.lanes_alone:
         kept = None
-    if kept is not None:
-        total += int(kept[0].visits[kept[1]])
+    kept_visits = 0 if kept is None else int(kept[0].visits[kept[1]])
+    total += kept_visits
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
     if kept is not None:
         reroot(*kept, tree)
@@ -202,7 +204,7 @@ def open_view(
     )
     made = strategy(setup)
     made.warm_up()
-    return Search(request, game, view, context, plan, made)
+    return Search(request, game, view, context, plan, made, kept_visits)
 
 
 def _root_moves(

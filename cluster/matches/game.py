@@ -152,6 +152,8 @@ def play_game(
     efforts = [Effort() for _ in seats]
     past = _past_of(game, opening, start)
     thrown = 0
+    for player in players:
+        player.begin_game()
     while legal := game.legal_moves(state):
         if len(moves) >= game.max_plies:
             raise PlayerFailed(f"{game.spec} is not over after {game.max_plies} plies, its max_plies")

@@ -64,6 +64,7 @@ class Play:
         """
         self.game = game
         self.opponent = opponent
+        opponent.begin_game()
         self.humans = humans
         self.seed = seed
         self.thought: Thought | None = None

@@ -83,6 +83,7 @@ OPTION_TEXTS = {
     "draws": "How playouts draw their moves: each move equally often, or at random with replacement.",
     "modes": "Of several modes the highest, or the one whose first playout came first.",
     "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
+    "reuse": "Whether a search goes on from the tree of the last move.",
     "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
     "prune": "Where only moves that close a mill, else block one, are looked at; none with three stones.",
     "rollouts": "Playouts from each leaf.",

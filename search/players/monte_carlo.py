@@ -21,6 +21,7 @@ from games.rng import new_stream
 from games.spec import Options, Spec
 from search.evaluator import source_of_evaluator
 from search.job import Context
+from search.kept_tree import KeptTree
 from search.kernel.engine import engine_of
 from search.kernel.params import params_from
 from search.kernel.workspace import PLIES
@@ -158,37 +159,49 @@ def _read(knob: Knob, key: str, spec: Spec, options: Options) -> Any:
 
 
 class Uct(Player):
-    """Runs a new search for each move, in the calling thread."""
+    """Runs a search for each move, in the calling thread: a new one, or with ``reuse`` one that goes on from
+    the tree of its last move."""
 
     def __init__(self, spec: Spec, options: Options, game: Game) -> None:
-        """Its options are those of SearchRequest by their names for players, and ``preset``.
+        """Its options are those of SearchRequest by their names for players, ``preset`` and ``reuse``.
 
         Its budget is simulations, seconds or ``work`` of playouts. By default it has one lane
-        of `root`, or `leaf` with an evaluator, and 1 s a move.
+        of `root`, `leaf` with an evaluator, or `tree` if it reuses its tree, and 1 s a move.
         """
         super().__init__(str(spec))
         asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
         asked |= read_options(spec, options)
-        asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
+        reuses = options.choice("reuse", "no", ("no", "yes")) == "yes"
+        asked.setdefault("strategy", "leaf" if "evaluator" in asked else "tree" if reuses else "root")
+        kind = STRATEGY_CLASSES.get(asked["strategy"])
+        if reuses and kind is not None and kind.lanes_alone:
+            raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "tree or leaf with reuse")
+        self._kept = KeptTree(game) if reuses else None
         self.work = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
         if self.request.evaluator is not None:
             # Read where the player is first made: workers get the text from there.
             source_of_evaluator(self.request.evaluator)
 
+    def begin_game(self) -> None:
+        if self._kept is not None:
+            self._kept.forget()
+
     def choose(self, seen: Observation, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
-        game = seen.game
+        game, past = seen.game, seen.past
+        kept = None if self._kept is None or past is None else self._kept.at(past)
         worker = None
         if self.work is not None:
             worker = PliesWorker(clock_of(self.work, seen, request.playout_plies, seed, self.clock))
             request = replace(request, seconds=worker.clock.seconds)
-        opened = open_view(
-            request, game, seen.state, game.viewpoint(seen.mover), len(seen.legal), game.source_text
-        )
+        mover = game.viewpoint(seen.mover)
+        opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text, kept=kept)
         if worker is not None:
             worker.prepare(opened.context)
         coordinator, _ = run_inline(opened, worker.clock if worker else self.clock, worker)
+        if self._kept is not None and past is not None:
+            self._kept.keep(opened.strategy.tree, past)
         simulations = coordinator.counters.simulations
         children = [child for child in opened.strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
@@ -197,6 +210,7 @@ class Uct(Player):
             for child in children[:3]
         ]
         thought = f"{counted(simulations, 'simulation')}: {', '.join(told)}"
+        thought += f"; {opened.kept_visits:,} kept" if opened.kept_visits else ""
         thought += "; proven" if coordinator.stopped_by == "proven" else ""
         return Choice(best.move, best.value, simulations, coordinator.tree_nodes, thought)
 

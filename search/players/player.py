@@ -51,7 +51,7 @@ class Choice:
 
 
 class Player(ABC):
-    """Chooses moves. It keeps no state between moves that could change its choices."""
+    """Chooses moves. What it knows of earlier moves is that of its game (`begin_game`)."""
 
     omniscient = False
     """Whether the player sees the complete position despite hidden information; for comparison only."""
@@ -63,10 +63,13 @@ class Player(ABC):
         self.spec = spec
         """The player's spec with all options that differ from their defaults."""
 
+    def begin_game(self) -> None:  # noqa: B027 - most players have nothing to forget
+        """Called before the first move of each game: what is known of earlier games is forgotten."""
+
     @abstractmethod
     def choose(self, seen: Observation, seed: int) -> Choice:
-        """Choose a legal move. The choice depends only on ``seen`` and ``seed``, unless the budget is in
-        seconds.
+        """Choose a legal move. The choice depends only on ``seen`` and ``seed``, and on those of earlier
+        moves of the game, unless the budget is in seconds.
 
         Seconds are CPU time of the thread that computes, so that players on one machine do not take time from
         each other.

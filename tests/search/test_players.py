@@ -5,19 +5,23 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import games
 import search
+from cluster.matches.game import MatchContext, play_game
 from games import InvalidInput
 from games.game import FIRST
-from search.players import describe, names, player_of
+from search.players import describe, monte_carlo, names, player_of
+from search.prepare import Search, open_view
+from search.tree.arena import ROOT, child_after, children_of
 from tests.games.common import JIT, random_game
-from tests.search.common import chosen, seen_in
+from tests.search.common import chosen, seen_at, seen_in
 
 HERE = Path(search.__file__).parent
 OPEN_GAMES = [
@@ -140,6 +144,7 @@ REFUSED: dict[str, dict[str, list[str]]] = {
         "^player option value: ": ["flat:value=best"],
         "^player option unsampled: ": ["flat:unsampled=one"],
         "^player option: ": ["uct:depth=3", "random:seconds=1"],
+        "^player option strategy: .*tree or leaf with reuse": ["uct:reuse=yes,strategy=root"],
         r"did you mean simulations\?": ["uct:sims=3", "uct:simulation=3", "article:sims=3"],
         "a whole number, such as": ["uct:simulations=1.5", "uct:simulations=1e-3"],
         "^player option final: ": ["article:final=mean"],
@@ -254,3 +259,63 @@ def test_every_player_is_described_here_and_in_the_readme() -> None:
     for name in names():
         assert describe(name)
         assert f"`{name}" in readme, name
+
+
+REUSED = ["", ",strategy=leaf,lanes=3", ",strategy=tree,lanes=4", ",solver=yes"]
+
+
+@pytest.mark.parametrize("options", REUSED)
+@pytest.mark.parametrize("spec", ["connect_four", "morris:variant=three", "breakthrough:rows=5,columns=5"])
+def test_a_search_goes_on_from_what_the_last_one_knew_of_the_position(spec: str, options: str) -> None:
+    game = games.load(spec)
+    player = player_of(f"uct:simulations=300,reuse=yes{options}", game)
+    state, past, opened = game.initial_state(), list[int](), list[Search]()
+
+    def noted(*arguments: Any, **named: Any) -> Search:
+        opened.append(open_view(*arguments, **named))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(monte_carlo, "open_view", noted)
+        for ply in range(8):
+            if len(game.legal_moves(state)) < 2:
+                break
+            if ply % 2 == 0:
+                move = player.choose(seen_in(game, state, tuple(past)), ply).move
+            else:
+                # The reply that was searched most.
+                tree = opened[-1].strategy.tree
+                reached = child_after(tree, ROOT, past[-1])
+                assert reached is not None
+                move = int(tree.move[max(children_of(tree, reached), key=lambda slot: tree.visits[slot])])
+            game.calls.play(state, move)
+            past.append(move)
+    kept = [0]
+    for before, after in pairwise(opened):
+        tree = before.strategy.tree
+        own = child_after(tree, ROOT, past[2 * len(kept) - 2])
+        reply = None if own is None else child_after(tree, own, past[2 * len(kept) - 1])
+        assert reply is not None
+        kept.append(int(tree.visits[reply]))
+        assert after.kept_visits == kept[-1] > 0
+        made = int(after.strategy.tree.visits[ROOT]) - kept[-1]
+        assert made == 300 or (made < 300 and after.strategy.proven)
+    assert len(kept) > 1
+
+
+def test_a_tree_is_kept_for_one_game_and_for_positions_that_follow() -> None:
+    spec = "connect_four"
+    game, options = games.load(spec), "uct:simulations=200,strategy=tree"
+    reusing, fresh = (player_of(name, game) for name in (f"{options},reuse=yes", options))
+    first, second, back = (
+        reusing.choose(seen_at(spec, line), 5).thought for line in ("d d", "d d c c", "d d c")
+    )
+    assert ["kept" in thought for thought in (first, second, back)] == [False, True, False]
+    reusing.begin_game()
+    again = seen_at(spec, "d d c c")
+    assert reusing.choose(again, 5) == fresh.choose(again, 5)
+    # A match has other players in each game, and its games do not depend on those before them.
+    match = MatchContext(game.spec, None, (f"{options},reuse=yes", options), 3, opening_plies=2)
+    players = reusing, fresh
+    later = [play_game(match, game, players, index).moves for index in (0, 1, 2)][2]
+    assert later == play_game(match, game, players, 2).moves

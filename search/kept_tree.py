@@ -1,0 +1,42 @@
+"""What a search leaves to the next one of the same game: the subtree of the position that was reached.
+
+A search that begins so is a pure function of the searches before it: the same positions in the same order,
+with the same requests and seeds, give the same trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from games.game import Game
+from search.tree.arena import ROOT, Tree, child_after
+
+
+class KeptTree:
+    """The tree of the last search of one game, by the moves that led to its root."""
+
+    def __init__(self, game: Game) -> None:
+        self._unseen = game.open_loop and not game.closed_loop
+        """Whether nodes stand for moves whatever chance brought, and so not for a position."""
+        self._tree: Tree | None = None
+        self._past: tuple[int, ...] = ()
+
+    def forget(self) -> None:
+        """Another game begins, or nothing is to be gone on from."""
+        self._tree = None
+
+    def keep(self, tree: Tree, past: Sequence[int]) -> None:
+        """Keep the tree of a search whose root is reached by the moves ``past`` from the start of the game;
+        an earlier one is forgotten."""
+        if not self._unseen:
+            self._tree, self._past = tree, tuple(past)
+
+    def at(self, past: Sequence[int]) -> tuple[Tree, int] | None:
+        """The tree, and its node at the position after the moves ``past``; None if the tree has no such
+        node."""
+        node: int | None = ROOT
+        if self._tree is None or tuple(past[: len(self._past)]) != self._past:
+            return None
+        for move in past[len(self._past) :]:
+            node = None if node is None else child_after(self._tree, node, move)
+        return None if node is None else (self._tree, node)
