@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +161,7 @@ class Game(ABC):
         """The game's static evaluations by name; ``rules.evaluate`` is the first, if it is defined."""
         return {} if self.rules.evaluate is None else {"default": StaticEvaluator(self.rules.evaluate)}
 
-    @property
+    @cached_property
     def calls(self) -> Rules:
         """The rules for callers in Python; those that only kernels call, such as ``playout``, are None.
         Compiled rules are cached on disk."""

@@ -203,7 +203,10 @@ def open_view(
         num_legal=num_legal,
     )
     made = strategy(setup)
-    made.warm_up()
+    kind = strategy, request.solver, plan.lanes > 1
+    if kind not in engine.warm:
+        made.warm_up()
+        engine.warm.add(kind)
     return Search(request, game, view, context, plan, made, kept_visits)
 
 

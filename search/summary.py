@@ -117,19 +117,13 @@ def _canonical_order(
 def _children(tree: Tree, node: int, mover: int) -> list[Child]:
     sign = 1.0 if mover == FIRST else -1.0
     won = FIRST_WINS if mover == FIRST else SECOND_WINS
-    children = []
-    for slot in children_of(tree, node):
+    children, slots = [], children_of(tree, node)
+    columns = (column[slots.start : slots.stop].tolist() for column in (tree.move, tree.visits))
+    for slot, move, visits in zip(slots, *columns, strict=True):
         known = proof_of(tree, slot)
-        children.append(
-            Child(
-                move=int(tree.move[slot]),
-                visits=int(tree.visits[slot]),
-                # No minus zero for people to wonder at.
-                value=sign * worth_of(tree, slot) + 0.0,
-                won=known == won,
-                lost=known not in (won, DRAWN, UNPROVEN),
-            )
-        )
+        # No minus zero for people to wonder at.
+        value = sign * worth_of(tree, slot) + 0.0
+        children.append(Child(move, visits, value, known == won, known not in (won, DRAWN, UNPROVEN)))
     return children
 
 

@@ -106,7 +106,7 @@ class Worker:
         if context.search_id != self._search_id:
             engine = engine_of(games.load(context.game, context.game_source, tried=False), context.features)
             last = getattr(self, "_runner", None)
-            if last is None or not self.goes_on or engine is not last.engine:
+            if last is None or engine is not last.engine:
                 self._work = engine.new_workspace()
             kind = STRATEGY_CLASSES[context.request.strategy].runner
             self._runner = kind(engine, context, self._work, self.goes_on)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -46,6 +46,8 @@ class Engine:
     def __init__(self, game: Game, features: Features) -> None:
         self.game = game
         self.features, self.hidden, self.layout = features, features.hidden, features.layout
+        self.warm: set[Hashable] = set()
+        """Kinds of searches whose coordinator's kernels are compiled or loaded."""
         for name, function in functions_of(game, features).items():
             setattr(self, name, function)
 

@@ -11,6 +11,7 @@ root's always (if they fit); visits of children that are not sent stay counted i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,15 +63,17 @@ class Statistics(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-def empty_statistics(rows: int, layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
-    """Room for that many rows of a tree with this layout, not initialised."""
+def empty_statistics(
+    rows: int, layout: TreeLayout = PLAIN_LAYOUT, column: Callable[..., npt.NDArray[Any]] = np.empty
+) -> Statistics:
+    """Room for that many rows of a tree with this layout; not initialised unless ``column`` does that."""
     return Statistics(
-        move=np.empty(rows, dtype=np.uint16),
-        visits=np.empty(rows, dtype=layout.count_type),
-        total_value=np.empty(rows, dtype=np.float64),
-        num_children=np.empty(rows, dtype=np.uint16),
-        marks=np.empty(rows, dtype=np.uint8),
-        available=np.empty(rows if layout.hidden else 0, dtype=layout.count_type),
+        move=column(rows, dtype=np.uint16),
+        visits=column(rows, dtype=layout.count_type),
+        total_value=column(rows, dtype=np.float64),
+        num_children=column(rows, dtype=np.uint16),
+        marks=column(rows, dtype=np.uint8),
+        available=column(rows if layout.hidden else 0, dtype=layout.count_type),
     )
 
 
@@ -81,7 +84,7 @@ def all_rows(rows: int) -> npt.NDArray[np.int64]:
 
 def lone_root(layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
     """The snapshot of a tree that nobody has visited."""
-    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, layout))
+    return empty_statistics(1, layout, np.zeros)
 
 
 @inner_njit
