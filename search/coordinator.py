@@ -202,6 +202,8 @@ class Coordinator:
         """When the last result came, in elapsed seconds."""
         self._round_cpu_s: list[float] = []
         """CPU times of the jobs of this round whose results are in the tree."""
+        self._looked = 0
+        """How many results were in the tree when it was last seen whether the move is decided."""
         self._ended_s: float | None = None
         """When the coordinator had made the next jobs after the last round, in elapsed seconds; None once a
         result of the next has come."""
@@ -319,6 +321,8 @@ class Coordinator:
         """
         seconds = self.search.request.seconds
         if seconds is None or elapsed_s < seconds:
+            if seconds is not None and elapsed_s > 0.0:
+                self._end_if_decided(self.counters.simulations * (seconds / elapsed_s - 1.0))
             return
         strategy = self.search.strategy
         enough = strategy.absorbed >= strategy.least_jobs or strategy.holds_results
@@ -476,8 +480,8 @@ class Coordinator:
         """End the search for what the results in the tree say: the rule of all strategies, wherever jobs run.
 
         In this order: the root is proven; the budget in simulations is used up; so is the memory, where that
-        ends the search; no job is left (proven parts of the tree need fewer simulations than they got). With
-        rounds a search ends with a whole one, since it may be one job.
+        ends the search; no job is left (proven parts of the tree need fewer simulations than they got); the
+        move is decided. With rounds a search ends with a whole one, since it may be one job.
         """
         strategy, plan, request = self.search.strategy, self.search.plan, self.search.request
         if strategy.by_rounds and strategy.absorbed % strategy.lanes and strategy.jobs:
@@ -490,3 +494,21 @@ class Coordinator:
             self.stop("memory")
         elif plan.is_fixed and strategy.absorbed == plan.jobs:
             self.stop("simulations")
+        elif plan.seconds is None:
+            budget = plan.simulations or request.most_simulations
+            self._end_if_decided(budget - self.counters.simulations)
+
+    def _end_if_decided(self, left: float) -> None:
+        """With ``early_stop``, end a search in which no other move can get as many visits as the best one has
+        with so many simulations more."""
+        strategy = self.search.strategy
+        if not self.search.request.early_stop or self.finished or self._looked == strategy.absorbed:
+            return
+        self._looked = strategy.absorbed
+        first, second, *_ = [
+            *sorted((child.visits for child in strategy.root_children()), reverse=True),
+            0,
+            0,
+        ]
+        if first - second > left:
+            self.stop("decided")

@@ -177,6 +177,11 @@ class SearchRequest:
         False,
         help="MCTS-Solver: propagate proven wins, losses and draws, and stop when the root is proven.",
     )
+    early_stop: bool = _search(
+        False,
+        help="Stop when no other move can get as many visits as the best one with what is left of the "
+        "budget. In seconds, what is left is estimated.",
+    )
     allow: str | None = _search(
         None,
         help="Of the moves of the position, search only these, divided by blanks or commas.",
@@ -330,6 +335,11 @@ class SearchRequest:
             self._check_evaluator()
         if self.final_move == "vote" and self.strategy != "root":
             refuse("strategy", self.strategy, "root with final_move=vote: only its lanes disagree")
+        if self.early_stop and self.final_move != "robust":
+            refuse("final_move", self.final_move, "robust with early_stop: it looks at visits")
+        if self.early_stop and self.strategy == "leaf" and self.seconds is None:
+            # How many of its jobs end together depends on the clock.
+            refuse("strategy", self.strategy, "root or tree with early_stop, or a budget in seconds")
         if self.simulations is not None and self.seconds is not None:
             budgets = f"simulations={self.simulations}, seconds={self.seconds}"
             refuse("budget", budgets, "either simulations or seconds, not both")

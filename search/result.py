@@ -17,7 +17,7 @@ from search.prepare import Search
 from search.summary import choose, principal_variation
 from search.tree.arena import ROOT
 
-STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
+STOPPED_BY = ("simulations", "seconds", "memory", "proven", "decided", "cancelled")
 LINE_MOVES = 20
 DIGEST_SHOWN = 12
 HEAT_FROM = 0.005

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.request import FINAL_MOVES
+from games import InvalidInput
+from search.request import FINAL_MOVES, SearchRequest
+from search.run_inline import run
 from search.summary import Child, choose
+from tests.search.common import run_search, undisturbed
+from tests.search.goldens import KINDS
 
 STEADY = Child(move=1, visits=100, value=0.5)
 BRIGHT = Child(move=2, visits=4, value=0.9)
@@ -85,3 +89,35 @@ def test_the_order_of_the_children_does_not_matter(children: list[Child], rule: 
     shuffled = children.copy()
     draw.shuffle(shuffled)  # type: ignore[attr-defined]
     assert choose(children, rule) == choose(shuffled, rule)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind]["strategy"] != "leaf"])
+def test_a_search_that_stops_early_has_the_move_of_the_whole_one(kind: str) -> None:
+    """There the second player must block the column d, and the first completes a four."""
+    for moves in (("d", "a", "d", "a", "d"), ("d", "a", "d", "a", "d", "g")):
+        request = SearchRequest("connect_four", moves=moves, simulations=3000, seed=5, **KINDS[kind])
+        early, whole = undisturbed(replace(request, early_stop=True)), run_search(request)[0]
+        assert early.move == whole.move
+        assert early.move == "d" or "urgency" in kind
+        assert early.stopped_by == "decided" or request.solver
+        assert early.simulations < 3000
+        best, *others = sorted((child.visits for child in early.children), reverse=True)
+        assert request.solver or best - max(others) > 3000 - early.simulations
+
+
+def test_in_seconds_what_is_left_is_estimated() -> None:
+    moves = ("d", "a", "d", "a", "d", "g")
+    for strategy in ("root", "tree", "leaf"):
+        request = SearchRequest("connect_four", moves=moves, seconds=2.0, strategy=strategy, lanes=1)
+        result = run(replace(request, early_stop=True))
+        assert (result.move, result.stopped_by) == ("d", "decided")
+        assert 0.9 < result.elapsed_s < 1.9
+
+
+def test_only_visits_decide_early() -> None:
+    with pytest.raises(InvalidInput, match=r"^final_move: .*robust with early_stop"):
+        SearchRequest("tictactoe", early_stop=True, final_move="max")
+    with pytest.raises(
+        InvalidInput, match=r"^strategy: .*root or tree with early_stop, or a budget in seconds"
+    ):
+        SearchRequest("tictactoe", early_stop=True, strategy="leaf", simulations=100)

@@ -254,6 +254,7 @@ const ENDINGS = {
   seconds: ({ seconds: allowed }) => `Ended after its ${allowed ?? 5} s.`,
   memory: () => "Ended: the memory for its tree is full.",
   proven: () => "Ended: the result of the position is proven.",
+  decided: () => "Ended: no other move can get as many visits.",
   cancelled: () => "Stopped on request.",
 };
 
