@@ -65,7 +65,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.plan": 86, "search.job": 215},
     {"search.kernel": 2_249},
     {"search.summary": 115, "search.packing": 299},
-    {"search.strategies": 1_315},
+    {"search.strategies": 1_318},
     {"search.kept_tree": 27, "search.prepare": 230, "search.worker": 85},
     {"search.result": 235},
     {"search.coordinator": 347},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_950,
-    "tests.cluster": 12_168,
+    "tests.cluster": 12_213,
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 38_923, "all tests": 23_894, "lines of the page": 5_210, "words of READMEs": 10_853}
+OTHERS = {"product": 38_926, "all tests": 23_939, "lines of the page": 5_210, "words of READMEs": 10_940}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
