@@ -69,6 +69,13 @@ def match(
         "Score a pair by its games won (wins), or as one game decided by the sum of both results (margins).",
         MATCH,
     ),
+    clock: str | None = option(
+        None,
+        "S+I",
+        "CPU seconds that each player has for a game, and I more after each move: uct, flat and alphabeta "
+        "with seconds share them out; whose time is used up has lost.",
+        MATCH,
+    ),
     seed: int = request_option(0, "seed", panel=MATCH),
     place: GamePlace,
     output: Output,
@@ -95,6 +102,7 @@ def match(
         openings=openings,
         sprt=sprt,
         scoring=scoring,
+        clock=clock,
     )
     return run_match(request, place.placement(), output, out)
 

@@ -11,6 +11,7 @@ the others.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import games
+from cluster.matches.clock import Clock, Limit, moves_to_go, seconds_for_move
 from cluster.matches.record import Effort, GameRecord
 from cluster.runtime.jobset import Unit, UnitWorker
 from games.contract.findings import deal
@@ -33,6 +35,8 @@ MATCH_STREAM = 20
 DEALS, OPENINGS, MOVES, DICE = range(4)
 EPISODES = 2**31
 """Number of the episodes of a game, among which a seed chooses."""
+OVERHEAD_S = 0.003
+"""CPU seconds of a move that are no search: to open it, and the answer."""
 OPENING_TRIES = 100
 """Number of random openings that are tried before the opening is shortened: a game may end within it."""
 
@@ -64,6 +68,8 @@ class MatchContext:
     openings are random."""
     seats: int = 2
     """The number of players of the game, and so of the games of a pair."""
+    clock: Clock | None = None
+    """The CPU time that each player has; None: no limit."""
 
     def load_game(self) -> Game:
         return games.load(self.game, self.game_source, tried=False)
@@ -80,6 +86,7 @@ class MatchContext:
             "seed": self.seed,
             "opening_plies": self.opening_plies,
             "openings": [" ".join(moves) for moves in self.openings],
+            **({} if self.clock is None else {"clock": str(self.clock)}),
         }
 
 
@@ -151,7 +158,8 @@ def play_game(
     moves = list(opening)
     efforts = [Effort() for _ in seats]
     past = _past_of(game, opening, start)
-    thrown = 0
+    thrown, overtime = 0, None
+    left_s = [math.inf if context.clock is None else context.clock.base_s] * len(seats)
     for player in players:
         player.begin_game()
     while legal := game.legal_moves(state):
@@ -163,9 +171,18 @@ def play_game(
             thrown += 1
         elif len(legal) > 1:
             seed = seed_of(context.seed, MOVES, pair, leg, len(moves))
-            choice, spent_s = ask(seats[mover], game, state, seed, past, clock)
+            seconds = None
+            if context.clock is not None:
+                limit = Limit(left_s=left_s[mover], increment_s=context.clock.increment_s)
+                seconds = seconds_for_move(limit, moves_to_go(len(moves), game.max_plies), OVERHEAD_S)
+            choice, spent_s = ask(seats[mover], game, state, seed, past, clock, seconds)
             move = choice.move
             efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)
+            left_s[mover] -= spent_s
+            if left_s[mover] < 0.0:
+                overtime = mover + 1
+                break
+            left_s[mover] += 0.0 if context.clock is None else context.clock.increment_s
         moves.append(game.format_move(state, move))
         past.append(move)
         game.calls.play(state, move)
@@ -173,7 +190,7 @@ def play_game(
         game=context.game,
         seats=tuple(player.spec for player in seats),
         moves=tuple(moves),
-        result=float(game.calls.returns(state)),
+        result=float(game.calls.returns(state)) if overtime is None else 2.0 * overtime - 3.0,
         scores=game.scores(state) if len(seats) > 2 else None,
         seed=context.seed,
         pair=pair + 1,
@@ -181,6 +198,7 @@ def play_game(
         start=start,
         opening=len(opening),
         efforts=tuple(effort.as_written for effort in efforts),
+        overtime=overtime,
     )
 
 
@@ -191,18 +209,20 @@ def ask(
     seed: int,
     past: Sequence[int] | None = None,
     clock: Callable[[], float] = time.thread_time,
+    seconds: float | None = None,
 ) -> tuple[Choice, float]:
     """(choice of a player, CPU seconds used); the player is not asked where only one move is legal.
 
     ``state`` is the complete position with its history, ``past`` the moves from the start to it if they are
-    known. The player gets only what it may see. Raises PlayerFailed, and Cancelled where ``clock`` raises it.
+    known, ``seconds`` what the clock of the game gives the move. The player gets only what it may see. Raises
+    PlayerFailed, and Cancelled where ``clock`` raises it.
     """
     mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
     if len(legal) == 1:
         return Choice(legal[0], thought="the only move"), 0.0
     shown = state.copy() if player.omniscient else game.observation(state, mover)
     told = None if past is None or game.hidden_information else tuple(past)
-    seen = Observation(game, shown, mover, legal, told)
+    seen = Observation(game, shown, mover, legal, told, seconds)
     started = clock()
     try:
         with np.errstate(over="ignore"):

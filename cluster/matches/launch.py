@@ -11,6 +11,7 @@ from typing import Any
 
 import games
 from cluster.launch import Output, launch, warn
+from cluster.matches.clock import Clock
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import SCORINGS, Shares, Standing, Tally
@@ -45,6 +46,8 @@ class MatchRequest:
     sprt: str | None = None
     """The hypotheses of a sequential test as ``elo0,elo1``; None: no test."""
     scoring: str = "wins"
+    clock: str | None = None
+    """CPU seconds of each player, as in `Clock.read`; None: no clock."""
 
 
 def run_match(
@@ -80,7 +83,7 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
     """Load the game and check all options, including the players and the openings.
 
     Raises InvalidInput (fields ``game``, ``player``, ``games``, ``seed``, ``sprt``, ``scoring``,
-    ``opening_plies``, ``openings``).
+    ``opening_plies``, ``openings``, ``clock``).
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
@@ -100,7 +103,10 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
         raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")
     specs = tuple(make_player(spec, game).spec for spec in (request.a, request.b))
     openings = () if request.openings is None else read_openings(request.openings)
-    context = MatchContext(game.spec, source, (specs[0], specs[1]), request.seed, plies, openings, seats)
+    clock = None if request.clock is None else Clock.read(request.clock)
+    context = MatchContext(
+        game.spec, source, (specs[0], specs[1]), request.seed, plies, openings, seats, clock
+    )
     pairs = number // seats
     for pair in range(pairs if game.hidden_information and openings else min(pairs, max(1, len(openings)))):
         start_of(context, game, pair)
@@ -115,12 +121,18 @@ def games_of(request: MatchRequest, game: Game) -> int:
 
 
 def _check_seats(request: MatchRequest, game: Game) -> None:
-    """Raise InvalidInput for what the number of players excludes (``game``, ``sprt``, ``scoring``)."""
+    """Raise InvalidInput for what the number of players excludes (``game``, ``clock``, ``sprt``,
+    ``scoring``)."""
     if game.num_players == 1:
         accepted = "a game of two or more players (banyan plan measures players of a problem of one player)"
         raise InvalidInput("game", game.spec, accepted)
     if game.num_players > 2:
-        for name, value, plain in (("sprt", request.sprt, None), ("scoring", request.scoring, "wins")):
+        no_clock = ("clock", request.clock, None)
+        for name, value, plain in (
+            no_clock,
+            ("sprt", request.sprt, None),
+            ("scoring", request.scoring, "wins"),
+        ):
             if value != plain:
                 raise InvalidInput(name, value, f"{plain or 'nothing'} with {game.name}, {game.form}")
 
@@ -174,6 +186,7 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
         ("A", context.players[0]),
         ("B", context.players[1]),
         ("", ""),
+        *([] if context.clock is None else [("clock", _overtimes(match))]),
         ("games", _games(match, standing.number, standing.mean_plies)),
         ("A", _named(standing.all)),
         ("A as first", _named(standing.as_first)),
@@ -196,6 +209,12 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
     if match.sprt is not None:
         rows.append(("SPRT", _sprt(match, standing)))
     return rows
+
+
+def _overtimes(match: Match) -> str:
+    lost = [record.overtime == record.leg for record in match.records if record.overtime is not None]
+    a, b = lost.count(True), lost.count(False)
+    return f"{match.context.clock} s of CPU time; lost by it: A {counted(a, 'game')}, B {counted(b, 'game')}"
 
 
 def efforts_table(match: Match) -> Table:
@@ -246,6 +265,7 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
         "opening_plies": None if context.openings else context.opening_plies,
         "openings": [" ".join(moves) for moves in context.openings] or None,
         "scoring": match.scoring,
+        "clock": None if context.clock is None else str(context.clock),
         **_standing(match).to_json(game.points),
         "sprt": sprt,
         "games_asked": match.games,

@@ -20,7 +20,8 @@ player's return; it is missing if the game is not over. ``cost 1`` is the cost o
 in seconds of CPU time. Apart from these seconds, equal games have equal records.
 
 A game of one player has no line ``second``. With three or more players the others follow as ``player 3``
-and so on, and ``scores`` has the return of each.
+and so on, and ``scores`` has the return of each. ``overtime`` is the number of the player who has lost
+because its time was used up.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ class GameRecord:
     """The costs of each player."""
     scores: tuple[float, ...] | None = None
     """With three or more players, the return of each; None if the game is not over."""
+    overtime: int | None = None
+    """The number of the player, from 1, whose clock has run out, so that it has lost."""
 
     def __str__(self) -> str:
         costs = [f"{f'cost {n}':<{NAME_WIDTH}}{effort}" for n, effort in enumerate(self.efforts, start=1)]
@@ -128,6 +131,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "moves": lambda text: tuple(text.split()),
     "result": float,
     "scores": lambda text: tuple(map(float, text.split())),
+    "overtime": int,
 }
 """By the names of lines in their order, but for numbered ones: what reads the value."""
 

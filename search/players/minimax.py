@@ -50,7 +50,8 @@ class Minimax(Player):
         if self._seconds is None:
             found = self._lookahead.search(seen.state, self._limits)
         else:
-            found = self._lookahead.deepen(seen.state, self._limits, self._seconds, self.clock)
+            seconds = seen.seconds or self._seconds
+            found = self._lookahead.deepen(seen.state, self._limits, seconds, self.clock)
         move = random.Random(seed).choice(found.best_moves)
         value = found.value if seen.mover == FIRST else -found.value
         thought = f"depth {found.depth}, {counted(found.positions, 'position')}"

@@ -195,6 +195,8 @@ class Uct(Player):
         if self.work is not None:
             worker = PliesWorker(clock_of(self.work, seen, request.playout_plies, seed, self.clock))
             request = replace(request, seconds=worker.clock.seconds)
+        elif seen.seconds is not None:
+            request = replace(request, simulations=None, seconds=seen.seconds)
         mover = game.viewpoint(seen.mover)
         opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text, kept=kept)
         if worker is not None:
@@ -267,7 +269,7 @@ class Flat(Player):
         clock, cut = self.clock, self.request.playout_plies
         if self.work is not None:
             clock = clock_of(self.work, seen, cut, seed, self.clock)
-        seconds = clock.seconds if isinstance(clock, PliesClock) else self.request.seconds
+        seconds = clock.seconds if isinstance(clock, PliesClock) else seen.seconds or self.request.seconds
         played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
         count = 0
 
@@ -286,7 +288,7 @@ class Flat(Player):
 
         # Compile or load the kernels before the clock starts.
         play(0)
-        if self.request.simulations is not None:
+        if self.request.simulations is not None and seen.seconds is None:
             play(self.request.simulations)
         else:
             assert seconds is not None

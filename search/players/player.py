@@ -33,6 +33,8 @@ class Observation:
     past: tuple[int, ...] | None = None
     """The moves from the start of the game to this position; None if they are unknown or would reveal hidden
     information."""
+    seconds: float | None = None
+    """CPU seconds for this move, of the clock of the game; None: as many as the player has by itself."""
 
 
 @dataclass(frozen=True)
