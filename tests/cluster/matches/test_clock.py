@@ -53,13 +53,13 @@ def test_a_match_by_the_clock(here: Here, tmp_path: Path) -> None:
         "match",
         "connect_four",
         "uct:reuse=yes,early_stop=yes",
-        "flat:work=1000000000",
+        "flat:work=800000000",
         "--games",
         "4",
     )
-    arguments += ("--clock", "0.6+0.01", "--executor", "inline", "--out", str(out))
+    arguments += ("--clock", "0.3+0.01", "--executor", "inline", "--out", str(out))
     found = here.json(*arguments)
-    assert found["clock"] == "0.6+0.01"
+    assert found["clock"] == "0.3+0.01"
     assert found["a_results"]["wins"] == 4
     for record in read_file(out / "games.txt"):
         assert record.leg is not None
@@ -67,8 +67,8 @@ def test_a_match_by_the_clock(here: Here, tmp_path: Path) -> None:
         assert record.overtime == 3 - record.leg
         assert record.result == (1.0 if record.leg == 1 else -1.0)
         mine, other = record.efforts if record.leg == 1 else record.efforts[::-1]
-        assert mine.cpu_s < 0.6 + 0.01 * mine.moves
-        assert other.cpu_s > 0.6
+        assert mine.cpu_s < 0.3 + 0.01 * mine.moves
+        assert other.cpu_s > 0.3
     # All games are there by now.
     text = here.text(*arguments)
     assert "lost by it: A 0 games, B 4 games" in " ".join(text.split())
