@@ -126,7 +126,7 @@ class Planner:
                 if len(legal) > 1:
                     searched, ran = self._search(state, seed, steps, len(legal), kept.at(past))
                     if not self._learns:
-                        kept.keep(searched.tree, past)
+                        kept.keep(searched, past)
                     simulations += ran
                     if searched.outlook.value > worth:
                         line, worth = list(searched.outlook.line), searched.outlook.value

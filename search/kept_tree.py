@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from games.game import Game
-from search.tree.arena import ROOT, Tree, child_after
+from search.strategies import Strategy
+from search.tree.arena import ROOT, Tree, child_after, reroot
 
 
 class KeptTree:
@@ -25,11 +26,15 @@ class KeptTree:
         """Another game begins, or nothing is to be gone on from."""
         self._tree = None
 
-    def keep(self, tree: Tree, past: Sequence[int]) -> None:
+    def keep(self, strategy: Strategy, past: Sequence[int]) -> None:
         """Keep the tree of a search whose root is reached by the moves ``past`` from the start of the game;
         an earlier one is forgotten."""
-        if not self._unseen:
-            self._tree, self._past = tree, tuple(past)
+        if self._unseen:
+            return
+        if self._tree is None:
+            # Loads the kernel, for which no later move is to wait.
+            reroot(strategy.tree, ROOT, strategy.setup.engine.new_tree(64))
+        self._tree, self._past = strategy.tree, tuple(past)
 
     def at(self, past: Sequence[int]) -> tuple[Tree, int] | None:
         """The tree, and its node at the position after the moves ``past``; None if the tree has no such

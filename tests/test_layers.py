@@ -66,7 +66,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.kernel": 2_249},
     {"search.summary": 115, "search.packing": 299},
     {"search.strategies": 1_318},
-    {"search.kept_tree": 27, "search.prepare": 230, "search.worker": 85},
+    {"search.kept_tree": 31, "search.prepare": 230, "search.worker": 85},
     {"search.result": 235},
     {"search.coordinator": 347},
     {"search.run_inline": 55, "search.ask_tell": 408},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 39_010, "all tests": 23_991, "lines of the page": 5_210, "words of READMEs": 10_940}
+OTHERS = {"product": 39_014, "all tests": 23_991, "lines of the page": 5_210, "words of READMEs": 10_960}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
