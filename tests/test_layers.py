@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 38_862, "all tests": 23_827, "lines of the page": 5_208, "words of READMEs": 10_840}
+OTHERS = {"product": 38_862, "all tests": 23_827, "lines of the page": 5_208, "words of READMEs": 10_826}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
