@@ -82,7 +82,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.matches": 999, "cluster.client": 356},
     {"cluster.planning": 390, "cluster.play": 609, "cluster.analysis": 659},
     {"cluster.lab": 4_847},
-    {"cluster.service": 4_259},
+    {"cluster.service": 4_274},
     {"cluster.commands": 1_233},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 13},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_950,
-    "tests.cluster": 12_265,
+    "tests.cluster": 12_274,
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 39_014, "all tests": 23_991, "lines of the page": 5_210, "words of READMEs": 10_960}
+OTHERS = {"product": 39_029, "all tests": 24_000, "lines of the page": 5_209, "words of READMEs": 10_946}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -128,6 +128,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "describe": positions.describe_game,
     "game": positions.game_json,
     "move": positions.move,
+    "player": positions.check_player,
     "read": positions.read,
 }
 

@@ -204,6 +204,13 @@ class KnownGames:
         except Cancelled:
             raise Problem(503, "nobody waits for this move any more, or the server is stopping") from None
 
+    def check_player(self, spec: str, player: str, address: str = "") -> None:
+        """Raise InvalidInput (fields ``game``, ``player``, or player option NAME) for a player that cannot
+        play the game, Problem (429, 503)."""
+        if player not in NAMES:
+            tested = self._foreign if self.allowed.is_foreign(spec) else self._players
+            tested.ask("player", player, spec, player, field="player", address=address)
+
     def check(self, request: SearchRequest, address: str = "") -> str | None:
         """Check that a search can be opened; returns its position without hidden information.
 

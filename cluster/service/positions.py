@@ -120,6 +120,12 @@ def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_tim
     return asdict(choice) | made | {"cpu_s": spent_s}
 
 
+def check_player(spec: str, player: str) -> None:
+    """Raise InvalidInput (field ``game``, ``player``, or player option NAME) for a player that cannot play
+    the game."""
+    player_of(player, load(spec))
+
+
 def seen(game: Game, position: str | None) -> str | None:
     """A position sent by a client, without anything that is hidden from a player."""
     if position is None or not game.hidden_information:

@@ -6,9 +6,10 @@ A name may contain ``/``, as those of some environments do.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
 from cluster.service.answer_models import GameList, GameView, MoveView, PositionView
@@ -19,6 +20,10 @@ from cluster.service.request_models import MoveBody, PositionBody, Text
 
 GameName = Annotated[
     Text, Path(description="A game, with options if it has any.", examples=["gomoku:size=15"], min_length=1)
+]
+Players = Annotated[
+    Sequence[Text],
+    Query(description="A player that is to play the game, with options; may be repeated.", max_length=8),
 ]
 
 
@@ -34,9 +39,14 @@ def games(searches: Service) -> dict[str, Any]:
 
 
 @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503))
-def game(searches: Service, request: Request, name: GameName) -> dict[str, Any]:
-    """One game with the given options."""
-    return searches.games.game(name, address_of(request.client))
+def game(searches: Service, request: Request, name: GameName, player: Players = ()) -> dict[str, Any]:
+    """One game with the given options. Refused if a player given cannot play it."""
+    address = address_of(request.client)
+    found = searches.games.game(name, address)
+    for each in player:
+        MoveBody(player=each).check(searches.limits)
+        searches.games.check_player(name, each, address)
+    return found
 
 
 @router.post(

@@ -62,7 +62,8 @@ export const games = async () => {
   Object.assign(about, rest);
   return found;
 };
-export const game = (spec) => ask("GET", `/games/${encodeURIComponent(spec)}`);
+/** A game. Throws Problem also where one of these players cannot play it. */
+export const game = (spec, players = []) => ask("GET", `/games/${encodeURIComponent(spec)}${players.map((each, i) => `${i ? "&" : "?"}player=${encodeURIComponent(each)}`).join("")}`);
 export const position = (spec, body) => ask("POST", `/games/${encodeURIComponent(spec)}/positions`, body);
 export const search = (id) => ask("GET", `/searches/${id}`);
 /** How value and rate were since the start of a search: [seconds, value or null, simulations per second]. */

@@ -210,7 +210,7 @@ class View {
     this.#colour([...named].sort((a, b) => total(b) - total(a)).slice(0, TONES).map(({ name }) => name));
     const series = named.filter(({ name }) => this.tones.has(name));
     const rest = [...found.values()].filter((each) => !series.includes(each));
-    if (rest.length) series.push({ name: OTHERS, values: sumOf(rest, history.length), ended: null });
+    if (rest.length) series.unshift({ name: OTHERS, values: sumOf(rest, history.length), ended: null });
     for (const each of series) Object.assign(each, { tone: this.tones.get(each.name) ?? OTHERS, now: each.values.at(-1) });
     const groups = together(marks);
     byId("throughput-plot").replaceChildren(

@@ -47,7 +47,7 @@ export class Play {
     const turn = this.#leave();
     this.#prepare(plan.game);
     await this.#try(turn, async () => {
-      const game = await api.game(plan.game);
+      const game = await api.game(plan.game, plan.sides.flatMap(({ player }) => player ?? []));
       const deal = Math.floor(Math.random() * SEEDS);
       // Where there is chance, games may begin in different ways.
       const start = game.chance && !hides(game) ? (await api.position(plan.game, { deal })).position : null;
@@ -309,8 +309,9 @@ export class Play {
     else {
       const side = this.plan.sides[position.player];
       const mover = side.player ?? (isPlayer(side, this.game) ? this.game.opponent : "A search");
-      const who = person ? (this.#mine === null ? "To move: " : "Your move, as ") : `${mover} moves for `;
-      this.#say([last + who, this.#side(position.player), ".", ...this.#scores()]);
+      const alone = person && this.game.num_players === 1;
+      const who = alone ? "Your move" : person ? (this.#mine === null ? "To move: " : "Your move, as ") : `${mover} moves for `;
+      this.#say([last + who, alone ? "" : this.#side(position.player), ".", ...this.#scores()]);
     }
     byId("settings-shown").textContent = settingsLine(this.plan.sides, this.game);
     byId("undo").disabled = position.placing ? !this.fleet.length : position.moves.length === 0 || (this.deal !== null && !position.over);

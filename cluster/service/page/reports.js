@@ -96,7 +96,7 @@ function progress(last) {
   const runs = last?.state === "running";
   if (runs) {
     const rate = last.simulations_per_s ? `${short(last.simulations_per_s)} simulations/s; ` : "";
-    byId("speedup-words").textContent = `${last.game}: ${last.doing}; ${rate}about ${seconds(last.left_s)} left`;
+    byId("speedup-words").textContent = `${titleOf(last.game)}: ${last.doing}; ${rate}about ${seconds(last.left_s)} left`;
     byId("speedup-bar").value = 1 - Math.min(1, last.left_s / last.seconds);
   } else if (running !== null) {
     byId("speedup-status").textContent = last?.error ? `There is no result: ${last.error}.` : "";
@@ -120,12 +120,12 @@ async function list() {
   });
 }
 
-const dated = ({ title, modified }) => `${title}, ${new Date(1000 * modified).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
+const dated = ({ title, modified }) => `${title.replace(/^.*?(?=: )/, titleOf)}, ${new Date(1000 * modified).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
 
 function entry(report) {
   const pressed = { "aria-pressed": `${report.id === opened}`, "data-id": report.id, class: "quiet", type: "button" };
   const shown = report.problem === null
-    ? el("button", { ...pressed, title: report.name, onclick: () => said("report-status", () => open(report)) }, dated(report))
+    ? el("button", { ...pressed, title: `${report.title}, in ${report.name}`, onclick: () => said("report-status", () => open(report)) }, dated(report))
     : el("span", { class: "dim small" }, `${report.title}: ${report.problem}`);
   return el("li", {}, shown);
 }

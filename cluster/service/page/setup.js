@@ -59,7 +59,7 @@ export class Setup {
     const name = this.game.value;
     return {
       game: name === "" ? this.spec.value.trim() : options ? `${name}:${options}` : name,
-      sides: this.sides.map((each) => each.read()),
+      sides: this.sides.filter((_, i) => !this.fieldsets[i].hidden).map((each) => each.read()),
     };
   }
 
@@ -97,7 +97,7 @@ export class Setup {
     for (const each of this.sides) each.meet(game);
     const [first, second] = this.fieldsets;
     const players = game?.num_players ?? 2;
-    second.hidden = players === 1;
+    second.hidden = this.sides[1].more.hidden = players === 1;
     first.querySelector("legend").textContent = players === 1 ? "Who plays" : "First player";
     second.querySelector("legend").textContent = players > 2 ? "The other players" : "Second player";
     this.options.replaceChildren(...(game?.options ?? []).map((option) => field(option.name.replaceAll("_", " "), input(option))));
@@ -145,7 +145,7 @@ function side(name, preset) {
   const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)), players);
   const spec = el("input", { id: `${name}-player`, title: OPTIONS, autocomplete: "off", spellcheck: "false" });
   const about = el("span", { class: "dim small" });
-  const program = el("div", { class: "effort" }, about, field("With options", spec));
+  const program = el("div", { class: "effort" }, about, field("Player, as name:option=value", spec));
   const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, max: Number.MAX_SAFE_INTEGER, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
   const unit = el("select", { id: `${name}-unit`, "aria-label": `Simulations or seconds of the ${name} player's search`, title: SIMULATION }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
   const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "automatic")));
@@ -176,7 +176,7 @@ function side(name, preset) {
   settle();
   return {
     node: el("div", {}, who, effort, program),
-    more: el("div", { class: "pair" }, field(`Strategy, ${name} player`, strategy), field("Lanes", lanes)),
+    more: el("div", { class: "pair" }, field(`Strategy, ${name}`, strategy), field("Lanes", lanes)),
     /** The game that is chosen, of which the strongest player may be no search; undefined if it is named. */
     meet(game) {
       opponent = game?.opponent ?? SEARCH;

@@ -258,8 +258,8 @@ const ENDINGS = {
   cancelled: () => "Stopped on request.",
 };
 
-/** A rate as "5.4 M/s"; null, where none was measured, as "none". */
-const rate = (number) => (number ? `${short(number)}/s` : "none");
+/** A rate as "5.4 M/s". */
+const rate = (number) => `${short(number)}/s`;
 
 const endingOf = ({ stopped_by: by }, request) => ENDINGS[by]?.(request) ?? `Ended: ${by}.`;
 

@@ -130,6 +130,22 @@ def test_what_cannot_be_is_refused_by_its_field(
     assert answer.json()["accepted"]
 
 
+@pytest.mark.parametrize(
+    ("player", "field"),
+    [
+        ("strong", "player"),
+        ("uct:seconds=10.5", "player option seconds"),
+        ("flat:depth=2", "player option"),
+        ("uct:evaluator=net.py,strategy=leaf", "player option evaluator"),
+    ],
+)
+def test_a_player_can_be_refused_before_the_game(server: Server, player: str, field: str) -> None:
+    games = f"{server.url}/api/v1/games"
+    answer = http.get(f"{games}/morris", params={"player": ["best", "flat:seconds=2", player]})
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert http.get(f"{games}/morris", params={"player": ["best", "flat:seconds=2"]}).status_code == 200
+
+
 @pytest.mark.slow
 def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(server: Server) -> None:
     with ThreadPoolExecutor(3) as threads:

@@ -366,7 +366,7 @@ def test_what_cannot_be_drawn_is_one_sentence_in_place_of_the_former(
         page.locator(again).first.click()
     fault = page.locator(".fault, #status.problem")
     expect(fault).to_have_text(
-        re.compile(r"^(The page cannot show what the server sent|gomoku: .* cannot be)")
+        re.compile(r"^(The page cannot show what the server sent|Gomoku: .* cannot be)")
     )
     expect(page.locator(former).first).not_to_be_visible()
     assert "TypeError" in found.complaints[0]
@@ -525,15 +525,18 @@ def test_the_programs_of_the_sources_are_played_against(visitor: Visitor) -> Non
     expect(page.locator("#second-who")).to_have_value("search")
     visitor.begin("morris:variant=three", "person", "morris-agent")
     expect(page.locator("#setup")).to_contain_text("From: Šemrl: nine men's morris")
-    for spec, node, words in (
-        ("morris-agent:simulations=50", "#watch .line", "50 simulations"),
-        ("uct:seconds=99", "#status", "is not accepted; expected at most 10 for a move"),
-    ):
+    page.fill("#second-player", "morris-agent:simulations=50")
+    page.click("text=New game")
+    visitor.make("a1")
+    expect(page.locator("#watch .line")).to_contain_text("50 simulations")
+    # Before anybody has moved.
+    for spec, words in (("uct:seconds=99", "at most 10 for a move"), ("morris-agent:depth=2", "depth")):
         page.fill("#second-player", spec)
         page.click("text=New game")
-        visitor.make("a1")
-        expect(page.locator(node)).to_contain_text(words)
-    assert visitor.complaints.pop().startswith("Failed to load resource")
+        expect(page.locator("#status.problem")).to_contain_text(words)
+        assert visitor.complaints.pop().startswith("Failed to load resource")
+    # Who is not asked for is not checked.
+    visitor.begin("samegame", "person", "")
 
 
 def test_moves_that_no_cell_makes_are_listed(visitor: Visitor) -> None:

@@ -6,6 +6,7 @@ import { UNIT, disc, path } from "./shapes.js";
 export default {
   ...marks,
   sparse: true,
+  piece: (cell) => (cell.last && cell.owner === null ? disc(cell.x, cell.y, 0.45 * UNIT, "lately") : marks.piece(cell)),
   /** Two triangles, which end at the outermost cells. */
   ground({ cells }) {
     const outermost = (right, down) => cells.reduce((best, cell) => ((right * (cell.x - best.x) || down * (cell.y - best.y)) > 0 ? cell : best));
