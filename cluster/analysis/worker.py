@@ -73,8 +73,9 @@ class AnalysisWorker(Worker):
             return super().run(context, job)
         assert isinstance(job, Unit)
         began_s = time.perf_counter()
-        line = json.dumps(self._analyse(context, job.what))
-        return UnitDone(job.index, line, time.perf_counter() - began_s)
+        found = self._analyse(context, job.what)
+        simulations = found.get("rootInfo", {}).get("visits", 0)
+        return UnitDone(job.index, json.dumps(found), time.perf_counter() - began_s, simulations)
 
     def together(self, context: Any, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
         return None if isinstance(context, Analysed) else super().together(context, jobs, threads, sent)
