@@ -97,6 +97,22 @@ class Requests(ABC, Generic[Reply]):
         """Resume a search that was cancelled or has failed."""
         return self._send("POST", path_of(search_id) + "/resume")
 
+    def analyse(self, body: dict[str, Any], key: str | None = None) -> Reply:
+        """Submit an analysis of many positions, as `submit` a search. Returns its description."""
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self._send("POST", "/analyses", json=body, headers=headers)
+
+    def analysis(self, analysis_id: str) -> Reply:
+        """The current description of an analysis."""
+        return self._send("GET", f"/analyses/{quote(analysis_id, safe='')}")
+
+    def cancel_analysis(self, analysis_id: str) -> Reply:
+        """Cancel an analysis: positions without an answer get none."""
+        return self._send("DELETE", f"/analyses/{quote(analysis_id, safe='')}")
+
+    def _results(self, analysis_id: str, after: int) -> Reply:
+        return self._send("GET", f"/analyses/{quote(analysis_id, safe='')}/results?after={after}")
+
     def game(self, spec: str) -> Reply:
         """The description of a game."""
         return self._send("GET", f"/games/{quote(spec, safe='')}")
@@ -232,6 +248,23 @@ class Following(Retries):
         return event
 
 
+@dataclass
+class Paging:
+    """Reads the answers of an analysis, page by page."""
+
+    after: int | None
+    """How many were read; None if there are no more."""
+    pause_s: float = 0.0
+    """Seconds to wait before the next page."""
+
+    def take(self, page: dict[str, Any]) -> list[dict[str, Any]]:
+        """The answers of a page."""
+        found: list[dict[str, Any]] = page["results"]
+        self.pause_s = 0.0 if found else min(1.0, 2 * self.pause_s + 0.1)
+        self.after = page["next"]
+        return found
+
+
 class Client(Requests[dict[str, Any]]):
     """A blocking client of a service."""
 
@@ -286,6 +319,14 @@ class Client(Requests[dict[str, Any]]):
         for _ in self.events(search_id):
             pass
         return self.get(search_id)
+
+    def results(self, analysis_id: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The answers of an analysis beyond the first ``after`` ones, as they are found, until it is over;
+        each exactly once, also across restarts of the server."""
+        paging = Paging(after)
+        while paging.after is not None:
+            yield from paging.take(self._results(analysis_id, paging.after))
+            time.sleep(paging.pause_s)
 
     def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
@@ -346,6 +387,14 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
         async for _ in self.events(search_id):
             pass
         return await self.get(search_id)
+
+    async def results(self, analysis_id: str, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """The answers of an analysis, see `Client.results`."""
+        paging = Paging(after)
+        while paging.after is not None:
+            for answer in paging.take(await self._results(analysis_id, paging.after)):
+                yield answer
+            await asyncio.sleep(paging.pause_s)
 
     async def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
