@@ -333,8 +333,8 @@ class Engine:
         key = next(self._keys)
         level = self._levels[priority] = Level(key, self)
         self.queue.open(key, priority)
-        self._drive.add(level)
         self.begun(level)
+        self._drive.add(level)
         return level
 
     def _open(self, position: Position) -> Callable[[], None]:
@@ -363,8 +363,8 @@ class Engine:
         session.engine, session.position = self, position
         self._running.append(session)
         self.queue.open(key, self.level_of(position))
-        self._drive.add(session)
         self.begun(session)
+        self._drive.add(session)
 
     def looked(self, machine: Level | LongSearch) -> None:
         """Take the answer of a search that is over, or write one that is due meanwhile."""

@@ -32,6 +32,8 @@ TRIES = 3
 FOLLOWS = 9
 """Retries of a broken event stream; together they are long enough for a restart of the server."""
 LONGEST_PAUSE_S = 5.0
+POLL_S = 0.5
+"""Seconds after which answers of an analysis are asked for again, if there was none."""
 LATER = frozenset({429, 502, 503, 504})
 PROXIES = {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
 PROXY = "the address of an HTTP proxy, such as http://proxy:3128, or nothing"
@@ -248,23 +250,6 @@ class Following(Retries):
         return event
 
 
-@dataclass
-class Paging:
-    """Reads the answers of an analysis, page by page."""
-
-    after: int | None
-    """How many were read; None if there are no more."""
-    pause_s: float = 0.0
-    """Seconds to wait before the next page."""
-
-    def take(self, page: dict[str, Any]) -> list[dict[str, Any]]:
-        """The answers of a page."""
-        found: list[dict[str, Any]] = page["results"]
-        self.pause_s = 0.0 if found else min(1.0, 2 * self.pause_s + 0.1)
-        self.after = page["next"]
-        return found
-
-
 class Client(Requests[dict[str, Any]]):
     """A blocking client of a service."""
 
@@ -323,10 +308,12 @@ class Client(Requests[dict[str, Any]]):
     def results(self, analysis_id: str, after: int = 0) -> Iterator[dict[str, Any]]:
         """The answers of an analysis beyond the first ``after`` ones, as they are found, until it is over;
         each exactly once, also across restarts of the server."""
-        paging = Paging(after)
-        while paging.after is not None:
-            yield from paging.take(self._results(analysis_id, paging.after))
-            time.sleep(paging.pause_s)
+        seen: int | None = after
+        while seen is not None:
+            page = self._results(analysis_id, seen)
+            yield from page["results"]
+            seen = page["next"]
+            time.sleep(0.0 if page["results"] else POLL_S)
 
     def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
@@ -390,11 +377,13 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
 
     async def results(self, analysis_id: str, after: int = 0) -> AsyncIterator[dict[str, Any]]:
         """The answers of an analysis, see `Client.results`."""
-        paging = Paging(after)
-        while paging.after is not None:
-            for answer in paging.take(await self._results(analysis_id, paging.after)):
+        seen: int | None = after
+        while seen is not None:
+            page = await self._results(analysis_id, seen)
+            for answer in page["results"]:
                 yield answer
-            await asyncio.sleep(paging.pause_s)
+            seen = page["next"]
+            await asyncio.sleep(0.0 if page["results"] else POLL_S)
 
     async def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)

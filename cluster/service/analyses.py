@@ -42,21 +42,24 @@ class Batch(Engine):
     """The engine of one analysis that runs; the pool calls it in its thread."""
 
     def __init__(
-        self, analysis: Analysis, strategy: str, asked: list[Position], context: Analysed, owner: Analyses
+        self,
+        analysis: Analysis,
+        asked: list[Position],
+        answered: set[int],
+        context: Analysed,
+        owner: Analyses,
     ) -> None:
-        """``asked``: its positions, of which those without an answer are searched."""
+        """``asked``: its positions, ``answered``: the numbers of those that have an answer."""
         pool = owner.searches.pool
         super().__init__(context, pool.executor, pool.queue, self._take, "", drive=pool.drive, keys=pool.keys)
         self.analysis, self._owner = analysis, owner
-        self._strategy = strategy
         self._numbers = {(each.id, each.turn): number for number, each in enumerate(asked)}
         self._new: list[tuple[int, str]] = []
         """Answers that are not stored."""
         self._due_s = 0.0
-        done = owner.records.answered(analysis.number)
-        self._kept = len(done)
+        self._kept = len(answered)
         for number, position in enumerate(asked):
-            if number not in done:
+            if number not in answered:
                 self.add(position)
 
     def _take(self, answer: Any, position: Position | None = None) -> None:
@@ -81,9 +84,9 @@ class Batch(Engine):
         self._owner.opener.submit(lambda: pool.do(self, opened()))
 
     def begun(self, machine: Level | LongSearch) -> None:
-        searches, game = self._owner.searches, self.analysis.game
-        title = {"game": game, "strategy": f"{self._strategy}, analysis"}
-        grown = partial(searches.figures.grown, game, self._strategy)
+        searches, game, strategy = self._owner.searches, self.analysis.game, self.context.defaults.strategy
+        title = {"game": game, "strategy": f"{strategy}, analysis"}
+        grown = partial(searches.figures.grown, game, strategy)
         searches.watch.begun(self.analysis.id, title, machine, grown)
 
     def ended(self, machine: LongSearch) -> None:
@@ -214,11 +217,11 @@ class Analyses:
         """Give an analysis to the pool; runs in the opener's thread."""
         try:
             # The record may have been checked by another version.
-            body = AnalysisBody.model_validate_json(self.records.request(analysis.number))
-            context, asked = self._read(body)
+            text, answered = self.records.asked(analysis.number)
+            context, asked = self._read(AnalysisBody.model_validate_json(text))
             # Compiled here, so that the workers find the kernels in the cache of this machine.
             AnalysisWorker().prepare(context)
-            batch = Batch(analysis, body.strategy, asked, context, self)
+            batch = Batch(analysis, asked, answered, context, self)
         except Exception as error:
             problem = of_input(error) if isinstance(error, InvalidInput) else None
             if problem is None:

@@ -81,10 +81,11 @@ class KeptAnalyses:
         )
         return [each for each in reversed(self.newest()) if not each.over]
 
-    def request(self, number: int) -> str:
-        """The request of an analysis, in JSON."""
+    def asked(self, number: int) -> tuple[str, set[int]]:
+        """The request of an analysis, in JSON, and the numbers of the positions that have an answer."""
         ((text,),) = self._store.rows("SELECT request FROM analysis WHERE number = ?", number)
-        return str(text)
+        rows = self._store.rows("SELECT position FROM answer WHERE analysis = ?", number)
+        return text, {position for (position,) in rows}
 
     def begin(self, number: int, now_s: float) -> None:
         """Set a queued analysis to running."""
@@ -101,10 +102,6 @@ class KeptAnalyses:
             ("UPDATE analysis SET deaths = 0 WHERE number = ?", number),
             *((add, first + n, *each, number, RUNNING) for n, each in enumerate(answers)),
         )
-
-    def answered(self, number: int) -> set[int]:
-        """The numbers of the positions that have an answer."""
-        return {row[0] for row in self._store.rows("SELECT position FROM answer WHERE analysis = ?", number)}
 
     def answers(self, analysis_id: str, after: int, limit: int) -> list[str]:
         """At most so many answers, from the place after ``after`` on."""

@@ -152,7 +152,13 @@ class Pool:
 
     def host(self, engine: Engine) -> None:
         """Have an engine with `drive` and `keys` use the workers as well, until it is released."""
-        self.do(engine, partial(self._engines.append, engine))
+
+        def begin() -> None:
+            # Another one may have replaced that with which it was made.
+            engine.executor = self.executor
+            self._engines.append(engine)
+
+        self.do(engine, begin)
 
     def release(self, engine: Engine) -> None:
         """Close an engine."""
