@@ -51,8 +51,13 @@ AHEAD_S = 1.0
 """Worker time of the tasks that each worker is given ahead: a position of a higher priority waits so long."""
 LONG_S = 1.0
 """Time of a core from which on a position is no single task, which could not be ended."""
+SHARED_BUNDLE_S = 0.03
+"""Length of a bundle of positions beside searches, each round of which may wait for one: its call costs
+a tenth of that."""
 LEAST_AHEAD = 4
 """Least number of tasks given ahead to each worker."""
+WEIGHT = 0.1
+"""Weight of the newest position in what is known of how long they take."""
 SHORT_S = 0.001
 """Worker time of a position beside its simulations, in seconds."""
 LINES_AT_ONCE = 1_000
@@ -73,10 +78,14 @@ class Level:
         self._ledger: Ledger[Task] = Ledger()
         self._work = 0
         """Of the pending tasks."""
+        self._slowness = 1.0
+        """How many times as long as expected positions have taken."""
 
     def task(self, number: int, position: Position, seconds: float) -> Task:
-        """The task of a position, which is pending from now on; ``seconds``: how long it takes, about."""
-        task = Task(number, Unit(number, position), max(1, round(seconds / WORK_UNIT_S)), self.context)
+        """The task of a position, which is pending from now on; ``seconds``: how long it is expected to
+        take."""
+        work = max(1, round(self._slowness * seconds / WORK_UNIT_S))
+        task = Task(number, Unit(number, position), work, self.context)
         self._ledger.hand_out(number, task)
         self._work += task.work
         return task
@@ -114,6 +123,8 @@ class Level:
         if isinstance(event, JobDone):
             self.engine.queue.ended(self.context, event.result)
             self.counters.simulations += event.result.simulations
+            times = event.result.duration_s / self.engine.takes_s(position)
+            self._slowness += WEIGHT * (times - self._slowness)
             self.engine.finish(position, event.result.found)
         else:
             self.engine.finish(position, failure(position, reason))
@@ -176,7 +187,7 @@ class Engine:
         self._opening = self._closed = False
         """Whether a long search is being opened, and whether everything has ended."""
         self._known: dict[str, float] = {}
-        """By the options of a search, as text: `_takes_s`."""
+        """By the options of a search, as text: `takes_s`."""
 
     @property
     def open(self) -> int:
@@ -249,13 +260,13 @@ class Engine:
         """Have a position wait for its turn."""
         self.positions += 1
         try:
-            waiting = self._long if self._takes_s(position) == math.inf else self._waiting
+            waiting = self._long if self.takes_s(position) == math.inf else self._waiting
         except InvalidInput as error:
             self.finish(position, refusal(position, error))
             return
         heapq.heappush(waiting, (-position.priority, self.positions, position))
 
-    def _takes_s(self, position: Position) -> float:
+    def takes_s(self, position: Position) -> float:
         """About how long a worker needs for a position; infinite if it is no single task. Raises
         InvalidInput."""
         if "reportDuringSearchEvery" in position.query:
@@ -290,7 +301,7 @@ class Engine:
             if level.is_enough(workers):
                 break
             _, number, position = heapq.heappop(self._waiting)
-            self.executor.submit([level.task(number, position, self._takes_s(position))])
+            self.executor.submit([level.task(number, position, self.takes_s(position))])
         while (
             self._long and not self._opening and self._lanes < workers and len(self._running) < self.most_long
         ):
@@ -332,7 +343,7 @@ class Engine:
     def _new_level(self, priority: int) -> Level:
         key = next(self._keys)
         level = self._levels[priority] = Level(key, self)
-        self.queue.open(key, priority)
+        self.queue.open(key, priority, bundle_s=SHARED_BUNDLE_S)
         self.begun(level)
         self._drive.add(level)
         return level
