@@ -8,13 +8,16 @@ A position of one lane and less than LONG_S is one task: many are searched side 
 that reports while it is searched, is a search whose jobs go to all workers, and ends as soon as it is
 terminated; as many of them run as there are workers for their lanes. Positions of a higher priority begin
 first, older ones before younger ones; what runs is not interrupted.
+
+An engine may share its executor with others: then they have one `Drive`, and one numbering of contexts.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -39,8 +42,8 @@ from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
 from games.errors import InvalidInput
-from search.coordinator import Coordinator, Ledger, LostTooOften
-from search.prepare import open_search
+from search.coordinator import Coordinator, Counters, Ledger, LostTooOften
+from search.prepare import Search, open_search
 from search.result import answer
 from search.strategies import STRATEGY_CLASSES, for_workers
 
@@ -48,15 +51,18 @@ AHEAD_S = 1.0
 """Worker time of the tasks that each worker is given ahead: a position of a higher priority waits so long."""
 LONG_S = 1.0
 """Time of a core from which on a position is no single task, which could not be ended."""
+SHARED_BUNDLE_S = 0.03
+"""Length of a bundle of positions beside searches, each round of which may wait for one: its call costs
+a tenth of that."""
 LEAST_AHEAD = 4
 """Least number of tasks given ahead to each worker."""
+WEIGHT = 0.1
+"""Weight of the newest position in what is known of how long they take."""
 SHORT_S = 0.001
-"""Worker time of a position before one was searched, in seconds."""
+"""Worker time of a position beside its simulations, in seconds."""
 LINES_AT_ONCE = 1_000
 """Most lines that are read before answers are looked at."""
 EVERYTHING = Action({"id": ""}, TERMINATE_ALL)
-_WEIGHT = 0.02
-"""Weight of the newest position in the mean time of one."""
 
 
 class Level:
@@ -65,27 +71,29 @@ class Level:
     finished = False
     patience_s = TICK_S
 
-    def __init__(self, key: int, context: Analysed, ended: Callable[[Position, Any], None]) -> None:
-        """``ended`` is called with a position and its answer."""
-        self.contexts = {key: context}
-        self._key, self._ended = key, ended
+    def __init__(self, key: int, engine: Engine) -> None:
+        self.contexts, self.context, self.engine = {key: engine.context}, key, engine
+        self.counters = Counters()
+        """Of the positions that were searched: only simulations."""
         self._ledger: Ledger[Task] = Ledger()
-        self._mean_s = SHORT_S
+        self._work = 0
+        """Of the pending tasks."""
+        self._slowness = 1.0
+        """How many times as long as expected positions have taken."""
 
-    def __len__(self) -> int:
-        return len(self._ledger)
-
-    def task(self, number: int, position: Position) -> Task:
-        """The task of a position, which is pending from now on."""
-        work = max(1, round(self._mean_s / WORK_UNIT_S))
-        task = Task(number, Unit(number, position), work, self._key)
+    def task(self, number: int, position: Position, seconds: float) -> Task:
+        """The task of a position, which is pending from now on; ``seconds``: how long it is expected to
+        take."""
+        work = max(1, round(self._slowness * seconds / WORK_UNIT_S))
+        task = Task(number, Unit(number, position), work, self.context)
         self._ledger.hand_out(number, task)
+        self._work += task.work
         return task
 
-    @property
-    def most_ahead(self) -> int:
-        """How many positions each worker is given ahead."""
-        return max(LEAST_AHEAD, round(AHEAD_S / self._mean_s))
+    def is_enough(self, workers: int) -> bool:
+        """Whether so many workers have been given as many positions ahead as they should."""
+        enough_s = self._work * WORK_UNIT_S >= AHEAD_S * workers
+        return enough_s and len(self._ledger) >= LEAST_AHEAD * workers
 
     def begin(self) -> list[Task]:
         return []
@@ -101,7 +109,8 @@ class Level:
         index = event.result.index if isinstance(event, JobDone) else event.index
         if index not in self._ledger:
             return []
-        position = self._ledger.pending([index])[0].job.what
+        (task,) = self._ledger.pending([index])
+        position = task.job.what
         try:
             if isinstance(event, JobLost):
                 again = self._ledger.lost(index, event.reason)
@@ -110,25 +119,29 @@ class Level:
         except LostTooOften as error:
             reason = str(error)
         self._ledger.settle(index)
+        self._work -= task.work
         if isinstance(event, JobDone):
-            self._mean_s += _WEIGHT * (event.result.duration_s - self._mean_s)
-            self._ended(position, event.result.found)
+            self.engine.queue.ended(self.context, event.result)
+            self.counters.simulations += event.result.simulations
+            times = event.result.duration_s / self.engine.takes_s(position)
+            self._slowness += WEIGHT * (times - self._slowness)
+            self.engine.finish(position, event.result.found)
         else:
-            self._ended(position, failure(position, reason))
+            self.engine.finish(position, failure(position, reason))
         return []
 
 
 class LongSearch(Session):
     """A position that is searched by all workers, with answers meanwhile if its query asks for them."""
 
-    queue: PoolQueue
+    engine: Engine
     position: Position
     told_s = 0.0
     """When it has last answered, in seconds of its search."""
 
     def take(self, event: Event) -> list[Task]:
         if isinstance(event, JobDone):
-            self.queue.ended(event.context, event.result)
+            self.engine.queue.ended(event.context, event.result)
         return super().take(event)
 
     @property
@@ -148,26 +161,33 @@ class Engine:
         queue: PoolQueue,
         write: Callable[..., None],
         version: str,
+        drive: Drive[Any] | None = None,
+        keys: Iterator[int] | None = None,
     ) -> None:
         """``queue``: that of the executor. ``write`` gets each answer, as an object or as a line of JSON;
-        and, if it is a final one, its position."""
-        self.executor = executor
+        and, if it is a final one, its position. ``drive`` and ``keys``: those that all have that run on the
+        executor, which then call `feed` in each turn, `looked` and `failed`; None: there is no other."""
+        self.context, self.executor, self.queue = context, executor, queue
         self.positions = self.answered = 0
         """Numbers of positions that came, and that have their final answer."""
         self.cancelled = self.cancel_noted = False
-        self._context, self._queue, self._write, self._version = context, queue, write, version
+        self.most_long: float = math.inf
+        """Most positions that are searched by all workers at a time."""
+        self._write, self._version = write, version
         self._game = games.load(context.game, context.source, tried=False)
-        self._drive: Drive[Any] = Drive(executor, self._looked, self._failed)
+        self._drive = drive or Drive[Any](executor, self.looked, self.failed)
         self._levels: dict[int, Level] = {}
         """By priority."""
-        self._keys = count()
+        self._keys = keys or count()
         self._waiting: list[tuple[int, int, Position]] = []
         """A heap of short positions: (- priority, number, position)."""
         self._long: list[tuple[int, int, Position]] = []
         """Those that are no single task."""
         self._running: list[LongSearch] = []
-        self._known: dict[str, bool] = {}
-        """By the options of a search, as text: whether it is long."""
+        self._opening = self._closed = False
+        """Whether a long search is being opened, and whether everything has ended."""
+        self._known: dict[str, float] = {}
+        """By the options of a search, as text: `takes_s`."""
 
     @property
     def open(self) -> int:
@@ -240,24 +260,25 @@ class Engine:
         """Have a position wait for its turn."""
         self.positions += 1
         try:
-            waiting = self._long if self._is_long(position) else self._waiting
+            waiting = self._long if self.takes_s(position) == math.inf else self._waiting
         except InvalidInput as error:
             self.finish(position, refusal(position, error))
             return
         heapq.heappush(waiting, (-position.priority, self.positions, position))
 
-    def _is_long(self, position: Position) -> bool:
-        """Whether a position is no single task; raises InvalidInput."""
+    def takes_s(self, position: Position) -> float:
+        """About how long a worker needs for a position; infinite if it is no single task. Raises
+        InvalidInput."""
         if "reportDuringSearchEvery" in position.query:
-            return True
+            return math.inf
         options = {name: value for name, value in position.query.items() if name not in CONTROL}
         if (key := repr(options)) not in self._known:
-            request = Position({"id": "", **options}, 0).request(self._context.defaults)
+            request = Position({"id": "", **options}, 0).request(self.context.defaults)
             plan = STRATEGY_CLASSES[request.strategy].make_plan(request, self._game)
             took_s = request.seconds or math.inf
             if request.simulations is not None:
                 took_s = request.simulations / self._game.nominal_simulations_per_s
-            self._known[key] = plan.lanes > 1 or took_s >= LONG_S
+            self._known[key] = math.inf if plan.lanes > 1 or took_s >= LONG_S else took_s + SHORT_S
         return self._known[key]
 
     def finish(self, position: Position, answer: Any) -> None:
@@ -267,21 +288,52 @@ class Engine:
 
     def turn(self) -> None:
         """Begin what can be begun, and take what has been done."""
-        self._feed()
+        self.feed()
         if self._drive.machines:
             self._drive.turn()
 
-    def _feed(self) -> None:
+    def feed(self) -> None:
         """Give tasks to the executor, and begin long searches while there are workers for their lanes."""
+        workers = max(1, self.executor.num_workers)
         while self._waiting:
-            priority = -self._waiting[0][0]
+            priority = self.level_of(self._waiting[0][2])
             level = self._levels.get(priority) or self._new_level(priority)
-            if len(level) >= level.most_ahead * max(1, self.executor.num_workers):
+            if level.is_enough(workers):
                 break
             _, number, position = heapq.heappop(self._waiting)
-            self.executor.submit([level.task(number, position)])
-        while self._long and self._lanes < max(1, self.executor.num_workers):
-            self._begin(heapq.heappop(self._long)[2])
+            self.executor.submit([level.task(number, position, self.takes_s(position))])
+        while (
+            self._long and not self._opening and self._lanes < workers and len(self._running) < self.most_long
+        ):
+            self._opening = True
+            self.aside(partial(self._open, heapq.heappop(self._long)[2]))
+
+    def level_of(self, position: Position) -> int:
+        """The priority of a position among all tasks of the executor."""
+        return position.priority
+
+    def aside(self, opened: Callable[[], Callable[[], None]]) -> None:
+        """Call ``opened``, in any thread, and then what it returns, in that of `feed`."""
+        opened()()
+
+    def begun(self, machine: Level | LongSearch) -> None:
+        """Note that the tasks of a machine may run from now on."""
+
+    def ended(self, machine: LongSearch) -> None:
+        """Note that a search of all workers is over."""
+
+    def fail(self, error: Exception) -> None:
+        """Handle an exception that is not about one position."""
+        raise error
+
+    def close(self) -> None:
+        """End all searches, without further answers."""
+        self._closed = True
+        self._waiting, self._long = [], []
+        machines: list[Level | LongSearch] = [*self._levels.values(), *self._running]
+        for machine in machines:
+            self._remove(machine)
+        self._levels, self._running = {}, []
 
     @property
     def _lanes(self) -> int:
@@ -290,34 +342,43 @@ class Engine:
 
     def _new_level(self, priority: int) -> Level:
         key = next(self._keys)
-        level = self._levels[priority] = Level(key, self._context, self.finish)
-        self._queue.open(key, priority)
+        level = self._levels[priority] = Level(key, self)
+        self.queue.open(key, priority, bundle_s=SHARED_BUNDLE_S)
+        self.begun(level)
         self._drive.add(level)
         return level
 
-    def _begin(self, position: Position) -> None:
-        """Begin the search of a position on all workers."""
-        workers, context = self.executor.num_workers, self._context
+    def _open(self, position: Position) -> Callable[[], None]:
+        """Open the search of a position by all workers; returns what begins it, or answers."""
+        context = self.context
         try:
-            request = for_workers(position.request(context.defaults), workers)
+            request = for_workers(position.request(context.defaults), self.executor.num_workers)
             search = open_search(request, source=context.source, whole_spec=context.game)
         except InvalidInput as error:
-            self.finish(position, refusal(position, error))
-            return
+            return partial(self._opened, partial(self.finish, position, refusal(position, error)))
         except Exception as error:
             # Rules of others may raise anything, and the memory may not be there.
-            self.finish(position, failure(position, f"{type(error).__name__}: {error}"))
-            return
-        key = next(self._keys)
-        session = LongSearch(
-            Coordinator(search, workers), self.executor, context=key, work_unit_s=WORK_UNIT_S
-        )
-        session.queue, session.position = self._queue, position
+            reason = f"{type(error).__name__}: {error}"
+            return partial(self._opened, partial(self.finish, position, failure(position, reason)))
+        return partial(self._opened, partial(self._begin, position, search))
+
+    def _opened(self, then: Callable[[], None]) -> None:
+        self._opening = False
+        if not self._closed:
+            then()
+
+    def _begin(self, position: Position, search: Search) -> None:
+        """Begin the search of a position on all workers."""
+        key, coordinator = next(self._keys), Coordinator(search, self.executor.num_workers)
+        session = LongSearch(coordinator, self.executor, context=key, work_unit_s=WORK_UNIT_S)
+        session.engine, session.position = self, position
         self._running.append(session)
-        self._queue.open(key, position.priority)
+        self.queue.open(key, self.level_of(position))
+        self.begun(session)
         self._drive.add(session)
 
-    def _looked(self, machine: Level | LongSearch) -> None:
+    def looked(self, machine: Level | LongSearch) -> None:
+        """Take the answer of a search that is over, or write one that is due meanwhile."""
         if not isinstance(machine, LongSearch):
             return
         position, search = machine.position, machine.search
@@ -329,16 +390,22 @@ class Engine:
             machine.told_s = machine.elapsed_s
             self._write(during(position, search, answer(search), done))
 
-    def _failed(self, machine: Level | LongSearch, error: Exception) -> None:
+    def failed(self, machine: Level | LongSearch, error: Exception) -> None:
+        """Handle an exception of a machine."""
         if not isinstance(machine, LongSearch):
-            raise error
-        self._ended(machine, failure(machine.position, f"{type(error).__name__}: {error}"))
+            self.fail(error)
+        elif machine in self._running:
+            self._ended(machine, failure(machine.position, f"{type(error).__name__}: {error}"))
 
     def _ended(self, session: LongSearch, answer: dict[str, Any]) -> None:
-        self._drive.remove(session)
-        self._queue.close(session.context)
+        self._remove(session)
         self._running.remove(session)
+        self.ended(session)
         self.finish(session.position, answer)
+
+    def _remove(self, machine: Level | LongSearch) -> None:
+        self._drive.remove(machine)
+        self.queue.close(machine.context)
 
     def _terminate(self, action: Action) -> None:
         """End positions: those that wait without results, long searches with those that they have."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import games
 from cluster.analysis.engine import Engine
-from cluster.analysis.queries import BadQuery, Position, read
+from cluster.analysis.queries import BadQuery, Position, Queries
 from cluster.analysis.worker import Analysed, AnalysisWorker
 from cluster.launch import Launch, launch
 from cluster.report.table import Table, left, right, write_csv
@@ -136,23 +136,18 @@ def positions_of(file: Path) -> list[Position]:
 
     Raises InvalidInput (file), OSError.
     """
-    found: dict[str, list[Position]] = {}
+    found = Queries()
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue
         text = line if line.lstrip().startswith("{") else json.dumps({"id": str(number), "moves": line})
         try:
-            asked = read(text)
+            found.add(text)
         except BadQuery as error:
             raise InvalidInput("file", f"{file}, line {number}", f"queries ({error})") from None
-        if not isinstance(asked, list):
-            raise InvalidInput("file", f"{file}, line {number}", "queries, no actions")
-        if (name := asked[0].id) in found:
-            raise InvalidInput("file", f"{file}, line {number}", f"an id of its own, not {name!r} again")
-        found[name] = asked
-    if not found:
+    if not found.positions:
         raise InvalidInput("file", str(file), "lines of queries, or of moves")
-    return [position for asked in found.values() for position in asked]
+    return found.positions
 
 
 def _engine(started: Launch, context: Analysed, place: Placement, write: Callable[[Any], None]) -> Engine:

@@ -43,11 +43,11 @@ CONTROL: Mapping[str, tuple[Any, str]] = {
 """Fields of a query that are no options of a search: their types, and what is accepted."""
 
 
-class BadQuery(ValueError):
+class BadQuery(InvalidInput):
     """A line that is no query; ``answer`` is what is written for it."""
 
     def __init__(self, field: str, value: Any, accepted: str, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(f"{field}: {value!r} is not accepted; expected {accepted}")
+        super().__init__(field, value, accepted)
         named = {} if id is None else {"id": id}
         self.answer = {**named, "error": str(self), "field": field, "accepted": accepted}
 
@@ -149,6 +149,26 @@ def read(line: str | bytes) -> list[Position] | Action:
     return [Position(query, turn, each) for turn, each in zip(turns, priorities, strict=True)]
 
 
+class Queries:
+    """Queries of which all positions are analysed; each has an id of its own."""
+
+    def __init__(self) -> None:
+        self.positions: list[Position] = []
+        """Of all queries so far, in their order."""
+        self._ids: set[str] = set()
+
+    def add(self, line: str | bytes) -> list[Position]:
+        """Read a query; returns its positions. Raises BadQuery."""
+        asked = read(line)
+        if isinstance(asked, Action):
+            raise BadQuery("action", asked.name, "none: queries only")
+        if (name := asked[0].id) in self._ids:
+            raise BadQuery("id", name, "an id of its own: another query has this one")
+        self._ids.add(name)
+        self.positions += asked
+        return asked
+
+
 def _is_of_root(entry: Any) -> bool:
     """Whether an entry of allowMoves or avoidMoves is about moves of the position itself."""
     moves = entry.get("moves") if isinstance(entry, dict) else None
@@ -189,9 +209,13 @@ OPTIONS = {
 
 def refusal(position: Position, error: InvalidInput) -> dict[str, Any]:
     """The final answer of a position that cannot be searched."""
+    return {**position.named, "isDuringSearch": False, **bad_query(position, error).answer}
+
+
+def bad_query(position: Position, error: InvalidInput) -> BadQuery:
+    """An error of a position's search, with the name that the field has in its query."""
     named = (name for name, of in SAME.items() if of == error.field and name in position.query)
-    bad = BadQuery(next(named, error.field), error.value, error.accepted)
-    return {**position.named, "isDuringSearch": False, **bad.answer}
+    return BadQuery(next(named, error.field), error.value, error.accepted)
 
 
 def without_results(position: Position) -> dict[str, Any]:

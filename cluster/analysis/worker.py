@@ -73,8 +73,9 @@ class AnalysisWorker(Worker):
             return super().run(context, job)
         assert isinstance(job, Unit)
         began_s = time.perf_counter()
-        line = json.dumps(self._analyse(context, job.what))
-        return UnitDone(job.index, line, time.perf_counter() - began_s)
+        found = self._analyse(context, job.what)
+        simulations = found.get("rootInfo", {}).get("visits", 0)
+        return UnitDone(job.index, json.dumps(found), time.perf_counter() - began_s, simulations)
 
     def together(self, context: Any, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
         return None if isinstance(context, Analysed) else super().together(context, jobs, threads, sent)
@@ -103,11 +104,12 @@ def during(position: Position, search: Search, answer: Answer, simulations: int)
     """The answer of a position at this moment of its search; values are those of the player to move."""
     game, state, tree = search.game, imagined(search), search.strategy.tree
     best = answer.best_move
+    codes = {game.format_move(state, move): move for move in game.legal_moves(state)}
     infos: list[dict[str, Any]] = []
     for child in sorted(answer.children, key=lambda child: child.move != best):
         line = list(answer.pv) if child.move == best else [child.move]
         if child.move != best and child.visits >= PV_VISITS:
-            moves = principal_variation(tree, game, state, game.parse_move(state, child.move))
+            moves = principal_variation(tree, game, state, codes[child.move])
             line = list(line_texts(game, state, moves))
         infos.append(
             {

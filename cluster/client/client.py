@@ -32,6 +32,8 @@ TRIES = 3
 FOLLOWS = 9
 """Retries of a broken event stream; together they are long enough for a restart of the server."""
 LONGEST_PAUSE_S = 5.0
+POLL_S = 0.5
+"""Seconds after which answers of an analysis are asked for again, if there was none."""
 LATER = frozenset({429, 502, 503, 504})
 PROXIES = {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
 PROXY = "the address of an HTTP proxy, such as http://proxy:3128, or nothing"
@@ -96,6 +98,22 @@ class Requests(ABC, Generic[Reply]):
     def resume(self, search_id: str) -> Reply:
         """Resume a search that was cancelled or has failed."""
         return self._send("POST", path_of(search_id) + "/resume")
+
+    def analyse(self, body: dict[str, Any], key: str | None = None) -> Reply:
+        """Submit an analysis of many positions, as `submit` a search. Returns its description."""
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self._send("POST", "/analyses", json=body, headers=headers)
+
+    def analysis(self, analysis_id: str) -> Reply:
+        """The current description of an analysis."""
+        return self._send("GET", f"/analyses/{quote(analysis_id, safe='')}")
+
+    def cancel_analysis(self, analysis_id: str) -> Reply:
+        """Cancel an analysis: positions without an answer get none."""
+        return self._send("DELETE", f"/analyses/{quote(analysis_id, safe='')}")
+
+    def _results(self, analysis_id: str, after: int) -> Reply:
+        return self._send("GET", f"/analyses/{quote(analysis_id, safe='')}/results?after={after}")
 
     def game(self, spec: str) -> Reply:
         """The description of a game."""
@@ -287,6 +305,16 @@ class Client(Requests[dict[str, Any]]):
             pass
         return self.get(search_id)
 
+    def results(self, analysis_id: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The answers of an analysis beyond the first ``after`` ones, as they are found, until it is over;
+        each exactly once, also across restarts of the server."""
+        seen: int | None = after
+        while seen is not None:
+            page = self._results(analysis_id, seen)
+            yield from page["results"]
+            seen = page["next"]
+            time.sleep(0.0 if page["results"] else POLL_S)
+
     def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)
         while True:
@@ -346,6 +374,16 @@ class AsyncClient(Requests[Coroutine[Any, Any, dict[str, Any]]]):
         async for _ in self.events(search_id):
             pass
         return await self.get(search_id)
+
+    async def results(self, analysis_id: str, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """The answers of an analysis, see `Client.results`."""
+        seen: int | None = after
+        while seen is not None:
+            page = await self._results(analysis_id, seen)
+            for answer in page["results"]:
+                yield answer
+            seen = page["next"]
+            await asyncio.sleep(0.0 if page["results"] else POLL_S)
 
     async def _send(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         retries = Retries(self.url)

@@ -58,11 +58,14 @@ class PoolOptions(GamePlace):
         """A function that starts the pool's executor. Raises InvalidInput (workers)."""
         import logging
 
+        from cluster.analysis.worker import AnalysisWorker
         from cluster.workers.placement import Placement
 
         place = Placement(self.workers, self.executor, self.address, self.job_timeout)
         notify = logging.getLogger("banyan.pool").warning
-        return lambda queue: place.start(None, FIRST_JOB_S, queue=queue, standing=True, notify=notify)
+        return lambda queue: place.start(
+            None, FIRST_JOB_S, queue=queue, standing=True, notify=notify, make_worker=AnalysisWorker
+        )
 
 
 def serve(settings: Settings, limits: Limits, pool: PoolOptions) -> int:

@@ -52,6 +52,8 @@ class UnitDone:
     index: int
     found: Any
     duration_s: float
+    simulations: int = 0
+    """How many it made, where units are searches."""
 
 
 class UnitWorker:

@@ -35,6 +35,8 @@ class _Waiting:
     """Worker time used so far."""
     limit: int | None = None
     """The number of workers that get its tasks; None: all."""
+    bundle_s: float = SHARED_BUNDLE_S
+    """Target length of a bundle if several runs share the workers."""
     tasks: TaskQueue = field(default_factory=TaskQueue)
     charged_s: dict[int, float] = field(default_factory=dict)
     """By index of the tasks handed out: their expected time."""
@@ -56,9 +58,13 @@ class PoolQueue(TaskQueue):
         self._reached_s: defaultdict[int, float] = defaultdict(float)
         """By priority: the largest used time of a run just before it was served."""
 
-    def open(self, context: int, priority: int, limit: int | None = None) -> None:
-        """Accept tasks of this run from now on. ``limit``: only the first ``limit`` workers get them."""
-        waiting = self._runs[context] = _Waiting(context, priority, self._reached_s[priority], limit)
+    def open(
+        self, context: int, priority: int, limit: int | None = None, bundle_s: float = SHARED_BUNDLE_S
+    ) -> None:
+        """Accept tasks of this run from now on. ``limit``: only the first ``limit`` workers get them.
+        ``bundle_s``: target length of its bundles if other runs are there."""
+        waiting = _Waiting(context, priority, self._reached_s[priority], limit, bundle_s)
+        self._runs[context] = waiting
         waiting.tasks.settle(waiting.among(self._present), ())
 
     def close(self, context: int) -> None:
@@ -121,8 +127,6 @@ class PoolQueue(TaskQueue):
     def take(self, slots: Sequence[int], num_slots: int, most: float, work: float) -> list[Task]:
         """The next bundle for workers, all of one run; empty if no task is for their slots."""
         several = len(self._runs) > 1
-        if several:
-            work = min(work, SHARED_BUNDLE_S / WORK_UNIT_S)
         order = sorted(
             self._runs.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
@@ -134,7 +138,8 @@ class PoolQueue(TaskQueue):
             if not among:
                 continue
             own = min(most, waiting.tasks.bundle_size(count, count, 0)) if several else most
-            tasks = waiting.tasks.take(among, count, own, work)
+            own_work = min(work, waiting.bundle_s / WORK_UNIT_S) if several else work
+            tasks = waiting.tasks.take(among, count, own, own_work)
             if tasks:
                 reached_s = self._reached_s[waiting.priority]
                 self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)

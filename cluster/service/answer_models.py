@@ -119,7 +119,9 @@ class Now(BaseModel):
     simulations_per_s: float
     playouts_per_s: float
     searches_running: int
-    running: list[str] = Field(description="The searches, and measurements of speedup, that workers run.")
+    running: list[str] = Field(
+        description="The searches, analyses, and measurements of speedup, that workers run."
+    )
     searches_waiting: int
     jobs_waiting: int = Field(description="Jobs that wait for a worker.")
     jobs_in_flight: int = Field(description="Jobs without a result, those that wait included.")
@@ -203,6 +205,36 @@ class SearchPage(BaseModel):
 
     searches: list[SearchView]
     next: str | None = Field(description="Value of `after` for the next page; null on the last page.")
+
+
+class AnalysisView(BaseModel):
+    """An analysis: its state, and how far it is."""
+
+    id: str
+    state: State
+    priority: int
+    game: str = Field(description="The game with all its options.")
+    positions: int = Field(description="Number of positions, each of which gets one answer.")
+    answered: int = Field(description="Number of answers so far.")
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    error: SearchError | None = Field(description="Present if the analysis has failed.")
+
+
+class AnalysisList(BaseModel):
+    analyses: list[AnalysisView]
+
+
+class AnalysisResults(BaseModel):
+    """Answers of an analysis in the order in which they were found."""
+
+    state: State
+    next: int | None = Field(description="Value of `after` for the next page; null if there will be none.")
+    results: list[dict[str, Any]] = Field(
+        description="Each with `id`, `turnNumber`, and `moveInfos` and `rootInfo`, or `error`, as `banyan "
+        "analyze` writes it."
+    )
 
 
 CurvePoint = tuple[float, float | None, float]

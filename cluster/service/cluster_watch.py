@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.analysis.engine import Level
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
 from cluster.service.live import Feed
@@ -52,7 +53,7 @@ class Watched:
     counters: Counters
     context: int
     """The key of the context of its jobs."""
-    session: Session | None
+    session: Session | Level | None
     """None if it has ended: the watch keeps no trees."""
     tell: Tell
     totals: tuple[float, ...] = (0, 0, 0, 0)
@@ -170,19 +171,20 @@ class ClusterWatch:
         self._now: dict[str, Any] = {}
 
     def begun(
-        self, search_id: str, title: dict[str, str], session: Session, tell: Tell = lambda **_: None
+        self, search_id: str, title: dict[str, str], session: Session | Level, tell: Tell = lambda **_: None
     ) -> None:
         """Watch a search, from the counters that it has now. ``title``: its game and strategy. ``tell`` is
         called with the simulations and the playouts that it makes from now on, second by second."""
-        counters, context = session.coordinator.counters, session.context
-        watched = Watched(search_id, title, counters, context, session, tell)
+        counters = session.counters if isinstance(session, Level) else session.coordinator.counters
+        watched = Watched(search_id, title, counters, session.context, session, tell)
         watched.grow()
         self._running.append(watched)
 
-    def ended(self, search_id: str) -> None:
-        """Note that a search runs no more; what it has done since the last sample still counts."""
+    def ended(self, search_id: str, session: Session | None = None) -> None:
+        """Note that a search runs no more; what it has done since the last sample still counts. ``session``:
+        only this one, of an analysis."""
         for watched in list(self._running):
-            if watched.id == search_id:
+            if watched.id == search_id and session in (None, watched.session):
                 watched.session = None
 
     def run(self, look: Callable[[], Seen], closed: threading.Event) -> None:
@@ -276,7 +278,7 @@ class ClusterWatch:
                 self._grown[watched.id] = [a + b for a, b in zip(before, grown, strict=True)], title
             if session is None:
                 self._running.remove(watched)
-            else:
+            elif not isinstance(session, Level):
                 sessions.append(session)
         self._merging.extend([round(100 * _share(merge_s, gap_s))] * seconds)
         self._step_s += gap_s
@@ -376,7 +378,7 @@ class ClusterWatch:
             "simulations_per_s": round(sum(entry[1] for entry in rates), 1),
             "playouts_per_s": round(sum(entry[2] for entry in rates), 1),
             "searches_running": self._seen.searches_running,
-            "running": [watched.id for watched in self._running],
+            "running": list(dict.fromkeys(watched.id for watched in self._running)),
             "searches_waiting": self._seen.searches_waiting,
             "jobs_waiting": self._seen.jobs_waiting,
             "jobs_in_flight": sum(each.jobs_in_flight for each in coordinators),

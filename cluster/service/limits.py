@@ -99,6 +99,9 @@ class Limits:
         least=8,
     )
     body_bytes: int = _limit(256 * 1024, "max-body", "Bytes of one request.", "BYTES", 1024)
+    analysis_bytes: int = _limit(
+        4 * 2**20, "max-analysis-body", "Bytes of one request with many positions.", "BYTES", 1024
+    )
     move_seconds: float = 10.0
     """CPU time of a player for one move; such moves are computed one after the other."""
     streams: int = 1000

@@ -1,4 +1,4 @@
-"""The pool: all running searches on one executor, in one thread.
+"""The pool: all running searches, and engines of analysis, on one executor, in one thread.
 
 Any thread may put commands into a queue. Events are reported to the `Watcher` of each run, in the pool's
 thread. A run that fails does not affect others. If the executor itself fails (all its workers are gone, or
@@ -15,8 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from itertools import count
 from typing import Any, Protocol, cast
 
+from cluster.analysis.engine import Engine, Level, LongSearch
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.runtime.drive import TICK_S, Drive
 from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
@@ -102,14 +104,16 @@ class Pool:
         self.queue = PoolQueue()
         self.executor = make_executor(self.queue)
         self.executor.open(None)
-        self._drive: Drive[Run] = Drive(self.executor, self._looked, self._failed)
+        self.drive: Drive[Run | Level | LongSearch] = Drive(self.executor, self._looked, self._failed)
+        self.keys = count(1)
+        """Keys of contexts."""
+        self._engines: list[Engine] = []
         self.healthy = True
         """Whether there is a working executor."""
         self.renewals = 0
         """How often the executor was replaced."""
         self._failures = 0
         self._renew_at_s = 0.0
-        self._last_key = 0
         self._commands: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopping = False
         self.jobs_ended = threading.Event()
@@ -118,7 +122,7 @@ class Pool:
 
     @property
     def num_runs(self) -> int:
-        return len(self._drive.machines)
+        return len(self.drive.machines)
 
     @property
     def ready(self) -> bool:
@@ -146,6 +150,24 @@ class Pool:
         """Store a run for later and end it here, unless it is over, has a client again, or cannot be kept."""
         self._commands.put(partial(self._put_off, run))
 
+    def host(self, engine: Engine) -> None:
+        """Have an engine with `drive` and `keys` use the workers as well, until it is released."""
+
+        def begin() -> None:
+            # Another one may have replaced that with which it was made.
+            engine.executor = self.executor
+            self._engines.append(engine)
+
+        self.do(engine, begin)
+
+    def release(self, engine: Engine) -> None:
+        """Close an engine."""
+        self.do(engine, partial(self._release, engine))
+
+    def do(self, engine: Engine, action: Callable[[], None]) -> None:
+        """Do something with an engine; what it raises ends this engine only."""
+        self._commands.put(partial(self._guarded, engine, action))
+
     def stop(self) -> None:
         """Store all runs for later, and end the thread. Returns at once; see `join`."""
         self._commands.put(partial(setattr, self, "_stopping", True))
@@ -165,30 +187,50 @@ class Pool:
             if not self.healthy:
                 self._renew()
             if not self.healthy:
-                time.sleep(self._drive.patience_s)
-                self._drive.look()
+                time.sleep(self.drive.patience_s)
+                self.drive.look()
                 continue
+            for engine in tuple(self._engines):
+                self._guarded(engine, engine.feed)
             try:
-                if self._drive.turn():
+                if self.drive.turn():
                     self._failures = 0
             except Exception as error:
                 self._fail_over(error)
+        for engine in tuple(self._engines):
+            self._guarded(engine, partial(self._release, engine))
         # An end that nobody has looked at is no reason to begin anew; after it no client may end another.
-        for run in self._drive.machines:
+        for run in self._runs:
             run.close()
-        self._drive.look()
+        self.drive.look()
         self.jobs_ended.set()
-        for run in tuple(self._drive.machines):
+        for run in self._runs:
             self._keep(run)
             self._let_go(run)
+
+    @property
+    def _runs(self) -> list[Run]:
+        return [machine for machine in self.drive.machines if isinstance(machine, Run)]
+
+    @staticmethod
+    def _guarded(engine: Engine, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception as error:
+            engine.fail(error)
+
+    def _release(self, engine: Engine) -> None:
+        if engine in self._engines:
+            self._engines.remove(engine)
+            engine.close()
 
     def _take_commands(self) -> None:
         """Run all waiting commands. If no search runs in the pool, wait for the first.
 
         At most IDLE_S, or TICK_S if there are searches whose jobs are done outside of the pool.
         """
-        idle = all(run.external for run in self._drive.machines)
-        patience_s = TICK_S if self._drive.machines else IDLE_S
+        idle = all(isinstance(each, Run) and each.external for each in self.drive.machines)
+        patience_s = TICK_S if self.drive.machines else IDLE_S
         with suppress(queue.Empty):
             while True:
                 command = self._commands.get(block=idle, timeout=patience_s)
@@ -196,22 +238,21 @@ class Pool:
                 command()
 
     def _begin(self, run: Run, cancelled: bool) -> None:
-        self._last_key += 1
-        run.executor, run.queue, run.context = self.executor, self.queue, self._last_key
+        run.executor, run.queue, run.context = self.executor, self.queue, next(self.keys)
         run.coordinator.workers = self.executor.num_workers
-        self.queue.open(self._last_key, run.priority, run.most_workers)
-        self._drive.add(run)
+        self.queue.open(run.context, run.priority, run.most_workers)
+        self.drive.add(run)
         if cancelled:
             self._cancel(run)
 
     def _cancel(self, run: Run) -> None:
-        if run in self._drive.machines:
+        if run in self.drive.machines:
             run.cancel()
             # Now, before any other result of it is taken.
-            self._drive.look_at(run)
+            self.drive.look_at(run)
 
     def _put_off(self, run: Run) -> None:
-        if run not in self._drive.machines:
+        if run not in self.drive.machines:
             return
         with run.guard:
             if run.finished or run.idle_s < IDLE_S:
@@ -227,8 +268,11 @@ class Pool:
         self._forget(run)
         self._tell(partial(run.watcher.put_off, run))
 
-    def _looked(self, run: Run) -> None:
+    def _looked(self, run: Run | Level | LongSearch) -> None:
         """Handle a run after a turn: end it if it is over, otherwise notify its watcher and its keeper."""
+        if not isinstance(run, Run):
+            run.engine.looked(run)
+            return
         if not run.finished:
             with run.guard:
                 run.watcher.looked(run)
@@ -241,8 +285,11 @@ class Pool:
         self._forget(run)
         self._tell(lambda: run.watcher.ended(run, result, None))
 
-    def _failed(self, run: Run, error: Exception) -> None:
+    def _failed(self, run: Run | Level | LongSearch, error: Exception) -> None:
         """Handle an exception of a run or its watcher: only this run ends."""
+        if not isinstance(run, Run):
+            run.engine.failed(run, error)
+            return
         if not isinstance(error, SearchFailed):
             LOG.error("a search failed in a way that nobody expected", exc_info=error)
         run.failed = True
@@ -264,7 +311,7 @@ class Pool:
             LOG.exception("what became of a search could not be kept, or told")
 
     def _forget(self, run: Run) -> None:
-        self._drive.remove(run)
+        self.drive.remove(run)
         self.queue.close(run.context)
 
     def _fail_over(self, error: Exception) -> None:
@@ -290,6 +337,7 @@ class Pool:
         self.healthy = True
         self.renewals += 1
         LOG.warning("there are workers again")
-        for run in self._drive.machines:
-            run.executor = self.executor
-        self._drive.move_to(self.executor)
+        for each in (*self._engines, *self.drive.machines):
+            if not isinstance(each, Level):
+                each.executor = self.executor
+        self.drive.move_to(self.executor)

@@ -14,11 +14,13 @@ from pydantic import (
     ConfigDict,
     Field,
     SkipValidation,
+    WithJsonSchema,
     create_model,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from cluster.analysis.queries import CONTROL
 from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
 from games.spec import Options, is_path, parse_spec
@@ -43,6 +45,16 @@ EVALUATOR_HELP = (
 EVALUATION_EXAMPLE: dict[str, Any] = {
     "evaluations": [{"id": "0-9f86d081884c7d65", "value": 0.25, "policy": {"e5": 0.75, "d5": 0.25}}]
 }
+ANALYSIS_EXAMPLE: dict[str, Any] = {
+    "game": "gomoku:size=9",
+    "simulations": 2000,
+    "positions": [
+        {"id": "a", "moves": ["e5", "d5"], "analyzeTurns": [0, 1, 2]},
+        {"id": "b", "maxVisits": 500},
+    ],
+}
+MOST_POSITIONS = 10_000
+"""Largest number of positions of an analysis."""
 MOST_EVALUATIONS = 1024
 """Largest number of evaluations in a request."""
 SHORTEST_S = 0.001
@@ -63,6 +75,19 @@ Policy = (
     Annotated[dict[str, Probability], Field(max_length=MAX_CHILDREN)]
     | Annotated[list[Probability], Field(max_length=MAX_CHILDREN)]
 )
+
+
+Query = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {name: {"description": accepted} for name, (_, accepted) in CONTROL.items()},
+            "required": ["id"],
+        }
+    ),
+]
+"""A query of an analysis, which `cluster.analysis.queries` checks."""
 
 
 class Strict(BaseModel):
@@ -102,7 +127,7 @@ class SearchBase(Strict):
 
     def request(self, limits: Limits) -> SearchRequest:
         """The request of this search. Raises InvalidInput."""
-        values = self.model_dump(exclude={"priority"}) | {"moves": tuple(self.moves)}
+        values = self.model_dump(exclude={"priority", "positions"}) | {"moves": tuple(self.moves)}
         if values.get("evaluator") is not None:
             if values["seconds"] is not None:
                 raise InvalidInput("seconds", values["seconds"], "null with an external evaluator")
@@ -150,6 +175,20 @@ if TYPE_CHECKING:
     SearchBody = SearchBase
 else:
     SearchBody = body_model(SearchRequest)
+
+
+class AnalysisBody(SearchBody):
+    """Many positions of a game that are searched alike. The other fields are defaults, as in a search."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ANALYSIS_EXAMPLE]})
+
+    positions: list[Query] = Field(
+        min_length=1,
+        max_length=MOST_POSITIONS,
+        description="Queries as `banyan analyze` reads them: an `id`, the moves so far, and what differs "
+        "from the defaults.",
+    )
+    evaluator: None = Field(default=None, description="null: workers do all of a search.")
 
 
 class PositionBody(Strict):

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, begun, read_checkpoint
 from cluster.observe.metrics import Metrics
@@ -30,6 +30,7 @@ from cluster.service.answer_models import CurvePoint
 from cluster.service.cluster_watch import ClusterWatch, Seen
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.external_run import ExternalRun
+from cluster.service.kept_analyses import Analysis
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.live import FINAL, Feed, Live, final_data
@@ -57,6 +58,7 @@ search: to one of a higher priority, to any other, and to any other if no client
 DEATHS = 3
 """A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")
+Kept = TypeVar("Kept", Record, Analysis)
 
 
 class Searches:
@@ -96,7 +98,7 @@ class Searches:
         self._ended = 0
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
         self._long_lived = LongLived()
-        self._recorder = recorder or Recorder()
+        self.recorder = recorder or Recorder()
 
     def start(self, *, died: bool = False) -> None:
         """Load the searches that were open when the last server ended. ``died``: whether that server crashed,
@@ -120,7 +122,7 @@ class Searches:
 
     def trouble(self) -> str | None:
         """Why nothing can be stored now; None if storing works."""
-        return self._recorder.trouble or self.store.check(time.time())
+        return self.recorder.trouble or self.store.check(time.time())
 
     def submit(self, body: SearchBody, key: str | None, address: str = "") -> tuple[Record, bool]:
         """Accept a search of a client at this address; returns (record, False), or (record, True) for the
@@ -129,18 +131,18 @@ class Searches:
         Raises InvalidInput, Problem (422, 429, 503).
         """
         if key is not None and (known := self.store.with_key(key)) is not None:
-            return self._same(known, body.fingerprint(), key), True
+            return self.same(known, body.fingerprint(), key), True
         request = body.request(self.limits)
         seen = self.games.check(request, address)
         fingerprint = body.fingerprint()
         # Hidden information is not stored: the search does not use it, and other clients must not see it.
         body = body.model_copy(update={"position": seen})
         with self._lock:
-            self._refuse_if_full()
+            self.refuse_if_full(len(self._waiting), "search", "searches")
             search_id = uuid.uuid4().hex
             record = self.store.add(search_id, body.model_dump(), key, fingerprint, time.time())
             if record.id != search_id:
-                return self._same(record, fingerprint, key), True
+                return self.same(record, fingerprint, key), True
             self._enter(record)
             self.figures.accepted(body.game, body.strategy)
         LOG.info("search %s accepted: %s", record.id, body.game)
@@ -221,7 +223,7 @@ class Searches:
             if record.state not in (CANCELLED, FAILED):
                 detail = "only a search that is cancelled or failed can be resumed"
                 raise Problem(409, detail, field="state", value=record.state, accepted="cancelled or failed")
-            self._refuse_if_full()
+            self.refuse_if_full(len(self._waiting), "search", "searches")
             self.store.reopen(search_id)
             self._enter(replace(record, to_cancel=False))
         self._fill()
@@ -244,7 +246,7 @@ class Searches:
         opener = threading.Thread(target=self._opener.shutdown, kwargs={"cancel_futures": True}, daemon=True)
         opener.start()
         opener.join(CLOSE_S)
-        self._recorder.close()
+        self.recorder.close()
         self._closed.set()
         for feed in (self.watch.feed, *(live.feed for live in list(self._live.values()))):
             feed.close()
@@ -257,13 +259,13 @@ class Searches:
         def store() -> None:
             self.store.update(live.id, state=RUNNING, started_s=live.record.started_s or now_s)
 
-        self._recorder.put(store, partial(live.turn, RUNNING, now_s))
+        self.recorder.put(store, partial(live.turn, RUNNING, now_s))
         title = {"game": live.body["game"], "strategy": live.body["strategy"]}
         self.watch.begun(live.id, title, session, partial(self.figures.grown, **title))
         self.metrics.watch(session)
 
     def search_kept(self, live: Live) -> None:
-        self._recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), lambda: None)
+        self.recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), lambda: None)
 
     def search_put_off(self, live: Live, session: Session) -> None:
         self.search_kept(live)
@@ -276,7 +278,7 @@ class Searches:
             live.idle_since_s, live.run = 0.0 if live.cancelled else live.run.heard_s, None
             self._running.discard(live.id)
             insort(self._waiting, live, key=lambda each: each.order)
-            self._recorder.put(partial(self.store.put_off, live.id), partial(live.turn, QUEUED))
+            self.recorder.put(partial(self.store.put_off, live.id), partial(live.turn, QUEUED))
         self.metrics.settle(session)
         self._fill()
 
@@ -297,8 +299,10 @@ class Searches:
         numbers = len(self._running), len(self._waiting), len(pool.queue)
         return Seen(executor.name, pool.ready, executor.workers, *numbers)
 
-    def _same(self, record: Record, fingerprint: str, key: str | None) -> Record:
-        """The existing search of a key. Raises Problem (422) if the request's body is different."""
+    @staticmethod
+    def same(record: Kept, fingerprint: str, key: str | None) -> Kept:
+        """The existing search or analysis of a key. Raises Problem (422) if the request's body is
+        different."""
         if record.fingerprint != fingerprint:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -309,17 +313,18 @@ class Searches:
             )
         return record
 
-    def _refuse_if_full(self) -> None:
+    def refuse_if_full(self, waiting: int, noun: str, plural: str) -> None:
+        """Raise Problem (429, 503) if no more than the ``waiting`` ones of a kind, or none, can be taken."""
         if (trouble := self.trouble()) is not None:
             # The remaining disk space is for results of accepted searches.
             raise of_storage(trouble)
         if self.draining:
             self.figures.refused("draining")
             raise Problem(503, "the server is stopping", {"Retry-After": "5"})
-        if len(self._waiting) >= self.limits.waiting:
+        if waiting >= self.limits.waiting:
             self.figures.refused("queue_full")
             seconds = self.figures.retry_after_s(self.limits.running)
-            detail = f"the queue is full, with {counted(len(self._waiting), 'search', 'searches')} waiting"
+            detail = f"the queue is full, with {counted(waiting, noun, plural)} waiting"
             raise Problem(429, detail, {"Retry-After": str(seconds)})
 
     def _enter(self, record: Record) -> None:
@@ -409,7 +414,7 @@ class Searches:
     def _note_opening(self, live: Live) -> None:
         """Store that the search is being opened, before its code runs; waits until that is stored."""
         stored = threading.Event()
-        self._recorder.put(partial(self.store.opening, live.id), stored.set)
+        self.recorder.put(partial(self.store.opening, live.id), stored.set)
         while not stored.wait(NOTED_S) and not self.draining:
             pass
 
@@ -432,7 +437,7 @@ class Searches:
         self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None
     ) -> None:
         """Store the end of a search and then announce it; until then the search counts as open."""
-        self._recorder.put(*self._end(live, state, result, problem))
+        self.recorder.put(*self._end(live, state, result, problem))
 
     def _end(
         self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None

@@ -108,6 +108,8 @@ def _serve(
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()
         searches.start(died=restarts > 0)
+        app.state.analyses.start(died=restarts > 0)
+        stack.callback(app.state.analyses.close)
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         line = f"banyan: serving at http://{shown}:{port}, data in {settings.data}\nbanyan: {games.workers}"

@@ -59,6 +59,33 @@ CREATE TABLE start (
 the server while they ran."""
 _CURVES = "CREATE TABLE IF NOT EXISTS curves (id TEXT PRIMARY KEY, points TEXT NOT NULL)"
 """Curves of searches. Versions without this table use the same folder, and leave the table as it is."""
+_ANALYSES = """
+CREATE TABLE IF NOT EXISTS analysis (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    game TEXT NOT NULL,
+    positions INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    key TEXT UNIQUE,
+    fingerprint TEXT NOT NULL,
+    created_s REAL NOT NULL,
+    started_s REAL,
+    finished_s REAL,
+    error TEXT,
+    deaths INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS answer (
+    analysis INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    line TEXT NOT NULL,
+    PRIMARY KEY (analysis, place)
+) WITHOUT ROWID;
+"""
+"""Analyses, and their answers by place (from 1) in the order in which they were found, each with the number
+of its position. Versions without these tables leave them as they are."""
 BUSY_S = 0.5
 """Seconds to wait for another process that uses the database, such as one that copies it."""
 CHECK_EVERY_S = 1.0
@@ -149,7 +176,7 @@ class Store:
             self._look_at_wal(wal_bytes)
         if found == 0:
             self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
-        self._db.execute(_CURVES)
+        self._db.executescript(f"{_CURVES}; {_ANALYSES}")
         self._into_main_file()
         self._reader = _connection(path)
         self._places = [_place(file) for file in self._files()]
@@ -230,7 +257,7 @@ class Store:
 
     def update(self, search_id: str, **columns: Any) -> None:
         """Change columns of a search."""
-        self._change(_updated(search_id, columns))
+        self.change(_updated(search_id, columns))
 
     def reopen(self, search_id: str) -> None:
         """Set a search that is over to queued again, without its result."""
@@ -239,16 +266,16 @@ class Store:
     def put_off(self, search_id: str) -> None:
         """Set the state of a running search to queued: another has its place."""
         under_way = ("UPDATE start SET under_way = 0 WHERE id = ?", search_id)
-        self._change(_updated(search_id, {"state": QUEUED}), under_way)
+        self.change(_updated(search_id, {"state": QUEUED}), under_way)
 
     def finish(self, search_id: str, curve: Sequence[Sequence[float | None]] = (), **columns: Any) -> None:
         """Store the end of a search as `update` does, and its curve if it has one."""
         ended = ("DELETE FROM start WHERE id = ?", search_id)
-        self._change(_updated(search_id, columns), ended, *_kept_curve(search_id, curve))
+        self.change(_updated(search_id, columns), ended, *_kept_curve(search_id, curve))
 
     def keep_curve(self, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
         """Store the curve of a search that is not over."""
-        self._change(*_kept_curve(search_id, curve))
+        self.change(*_kept_curve(search_id, curve))
 
     def curve(self, search_id: str) -> list[CurvePoint]:
         """The curve of a search as it was stored last; empty if there is none that can be read."""
@@ -263,11 +290,11 @@ class Store:
         change = (
             "INSERT INTO start (id, under_way) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET under_way = 1"
         )
-        self._change((change, search_id))
+        self.change((change, search_id))
 
     def put_away(self) -> None:
         """Record that no search is running, because the server ends normally."""
-        self._change(("UPDATE start SET under_way = 0",))
+        self.change(("UPDATE start SET under_way = 0",))
 
     def count_death(self) -> tuple[dict[str, int], list[str]]:
         """Count a crash of the server against the searches that were running.
@@ -323,7 +350,12 @@ class Store:
             db.execute("DELETE FROM curves WHERE id NOT IN (SELECT id FROM search)")
         return [row[0] for row in rows]
 
-    def _change(self, *changes: tuple[Any, ...]) -> None:
+    def rows(self, statement: str, *values: Any) -> list[Any]:
+        """The rows that a statement selects."""
+        with self._reading:
+            return self._reader.execute(statement, values).fetchall()
+
+    def change(self, *changes: tuple[Any, ...]) -> None:
         """Store changes together; each is a statement and its values."""
         with self._transaction() as db:
             for statement, *values in changes:

@@ -11,8 +11,16 @@ from starlette.middleware.cors import CORSMiddleware
 
 from cluster.observe.metrics import version_of
 from cluster.service import errors
+from cluster.service.analyses import Analyses
 from cluster.service.answer_models import FinalEvent, PartialResult, Tick
-from cluster.service.api import game_routes, operation_routes, page_routes, report_routes, search_routes
+from cluster.service.api import (
+    analysis_routes,
+    game_routes,
+    operation_routes,
+    page_routes,
+    report_routes,
+    search_routes,
+)
 from cluster.service.api.middleware import Guard
 from cluster.service.api.tokens import Tokens
 from cluster.service.errors import SCHEMA, ProblemView
@@ -24,6 +32,7 @@ ANYWHERE = (400, 401, 403, 405, 408, 413, 415, 421, 422, 503)
 """Status codes of errors that any route may return."""
 TAGS = [
     {"name": "searches", "description": "Searches of positions, their progress and results."},
+    {"name": "analyses", "description": "Many positions in one request."},
     {"name": "evaluations", "description": "Leaves of searches whose evaluator is external."},
     {"name": "cluster", "description": "What the workers do, and what comes of it."},
     {"name": "games", "description": "Games and positions, for clients that do not know the rules."},
@@ -46,6 +55,7 @@ def create_app(
     that paths may have; ``allow_speedup``: whether clients may measure the speedup of the workers."""
     app = routes()
     app.state.searches = searches
+    app.state.analyses = Analyses(searches)
     app.state.speedups = Speedups(searches, allowed=allow_speedup)
     app.add_middleware(
         Guard,
@@ -87,8 +97,9 @@ def routes() -> FastAPI:
     _describe(app)
     asks = [Depends(HTTPBearer(auto_error=False, description="One of the server's tokens, if it has any."))]
     api = APIRouter(prefix=PREFIX, dependencies=asks)
-    for router in (search_routes.router, search_routes.leaf_router, game_routes.router, report_routes.router):
-        api.include_router(router)
+    for routed in (search_routes, analysis_routes, game_routes, report_routes):
+        api.include_router(routed.router)
+    api.include_router(search_routes.leaf_router)
     api.include_router(operation_routes.cluster_router)
     for router in (api, operation_routes.router, page_routes.router):
         app.include_router(router)

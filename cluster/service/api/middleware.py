@@ -26,6 +26,8 @@ from games.errors import InvalidInput
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths without a token: health probes, whose answers contain no data."""
+ANALYSES_PATH = "/api/v1/analyses"
+"""The path to which larger bodies are sent."""
 BODY_S = 30.0
 """Seconds that a client may take to send a body."""
 OWN_SITES = frozenset({None, "none", "same-origin"})
@@ -55,7 +57,7 @@ class Guard:
         self._root_path = root_path
         self._tokens = tokens
         self._origins = frozenset(origins)
-        self._body_bytes = limits.body_bytes
+        self._body_bytes, self._analysis_bytes = limits.body_bytes, limits.analysis_bytes
         self._most, self._most_of_one = limits.connections, of_one(limits.connections)
         self._answered: Counter[str] = Counter()
         """Number of requests being answered, by address."""
@@ -185,15 +187,16 @@ class Guard:
         """Read the whole body; returns a receive function that replays it. Raises Problem (408, 413, 415)."""
         headers = Headers(scope=scope)
         declared = headers.get("content-length", "0")
-        if not declared.isdigit() or int(declared) > self._body_bytes:
-            raise self._too_large()
+        most = self._analysis_bytes if scope["path"] == ANALYSES_PATH else self._body_bytes
+        if not declared.isdigit() or int(declared) > most:
+            raise self._too_large(most)
         body = b""
         try:
             async with asyncio.timeout(BODY_S):
                 async for part in Request(scope, receive).stream():
                     body += part
-                    if len(body) > self._body_bytes:
-                        raise self._too_large()
+                    if len(body) > most:
+                        raise self._too_large(most)
         except TimeoutError:
             raise Problem(408, f"the body took longer than {BODY_S:g} s", {"Connection": "close"}) from None
         if body and scope["method"] == "POST":
@@ -206,9 +209,9 @@ class Guard:
 
         return again
 
-    def _too_large(self) -> Problem:
+    def _too_large(self, most: int) -> Problem:
         self._figures.refused("too_large")
-        accepted = f"at most {self._body_bytes} bytes"
+        accepted = f"at most {most} bytes"
         return Problem(413, f"the body is too large: {accepted}", {"Connection": "close"}, accepted=accepted)
 
 

@@ -207,9 +207,9 @@ def view(searches: Searches, record: Record) -> dict[str, Any]:
         "state": record.state,
         "priority": record.priority,
         "request": record.request or None,
-        "created_at": _time(record.created_s),
-        "started_at": _time(record.started_s),
-        "finished_at": _time(record.finished_s),
+        "created_at": time_of(record.created_s),
+        "started_at": time_of(record.started_s),
+        "finished_at": time_of(record.finished_s),
         "searches_before": searches.searches_before(record.id) if live and record.state == QUEUED else None,
         "progress": live.progress if live is not None and record.state == RUNNING else None,
         "result": record.result,
@@ -236,7 +236,8 @@ def sent(event: FeedEvent) -> ServerSentEvent:
     return ServerSentEvent(event.text, event=event.name, id=str(event.id))
 
 
-def _time(seconds: float | None) -> str | None:
+def time_of(seconds: float | None) -> str | None:
+    """A time in seconds since 1970 as clients get it."""
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -248,7 +248,8 @@ class View {
   #search(id) {
     const about = this.all.searches[id];
     const href = id.startsWith("speedup-") ? "#/reports" : `#/searches/${id}`;
-    return el("a", { href }, about ? `${titleOf(about.game)}, ${about.strategy}` : id);
+    const title = about ? `${titleOf(about.game)}, ${about.strategy}` : id;
+    return id.startsWith("analysis-") ? el("span", {}, title) : el("a", { href }, title);
   }
 
   #workers() {

@@ -232,6 +232,9 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         "/api/v1/searches/{id}/resume": "post",
         "/api/v1/searches/{id}/events": "get",
         "/api/v1/searches/{id}/curve": "get",
+        "/api/v1/analyses": "get post",
+        "/api/v1/analyses/{id}": "delete get",
+        "/api/v1/analyses/{id}/results": "get",
         "/api/v1/cluster": "get",
         "/api/v1/cluster/events": "get",
         "/api/v1/reports": "get",
@@ -255,7 +258,7 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         assert "application/problem+json" in operation["responses"]["422"]["content"]
     schemas = document["components"]["schemas"]
     assert schemas["SearchBody"]["examples"] and schemas["PositionBody"]["examples"]
-    bodies = ("SearchBody", "PositionBody", "MoveBody", "EvaluationsBody", "Evaluation")
+    bodies = ("SearchBody", "AnalysisBody", "PositionBody", "MoveBody", "EvaluationsBody", "Evaluation")
     for properties in (schemas[name]["properties"] for name in bodies):
         assert all("description" in field for field in properties.values())
     # Whatever is named is there.
@@ -284,7 +287,7 @@ def test_each_list_and_text_of_a_body_has_a_greatest_length(server: Server) -> N
         for operation in item.values()
         if "requestBody" in operation
     }
-    assert len(bodies) == 5
+    assert len(bodies) == 6
     schemas = document["components"]["schemas"]
     assert [each for path, body in bodies.items() for each in endless(schemas, body, path)] == []
 

@@ -56,7 +56,7 @@ def test_answers_are_those_of_the_document(server: Server) -> None:
             case.call_and_validate(checks=CHECKS, timeout=PATIENCE_S)
 
         answers()
-    assert len(asked) == 24
+    assert len(asked) == 29
 
 
 @pytest.mark.parametrize("name", games.names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from collections.abc import Callable, Iterable
@@ -12,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from cluster.analysis.engine import Engine
+from cluster.analysis.launch import analysed
+from cluster.analysis.queries import Position
+from cluster.analysis.worker import AnalysisWorker
 from cluster.checkpoint.checkpoint import Keeper, begun, read_checkpoint
 from cluster.runtime.broadcast import Call, pack_call
 from cluster.runtime.pool_queue import WORK_UNIT_S, PoolQueue
@@ -101,7 +106,7 @@ class Losing(InlineExecutor):
     fails_at = 20
 
     def __init__(self, queue: PoolQueue) -> None:
-        super().__init__(queue=queue)
+        super().__init__(AnalysisWorker, queue)
         self.waits = 0
         self.lost: set[tuple[int, int]] = set()
 
@@ -129,6 +134,50 @@ def test_lost_jobs_and_a_lost_executor_change_no_answer(tmp_path: Path) -> None:
     for watcher in watchers:
         assert watcher.result.jobs_retried > 0
         assert unchanged(watcher.result) == unchanged(alone(request))
+
+
+class Hosted(Engine):
+    """An engine of the pool that collects its answers."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.answers: list[dict[str, Any]] = []
+        self.over = threading.Event()
+
+        def take(answer: Any, _: object = None) -> None:
+            self.answers.append(json.loads(answer) if isinstance(answer, str) else answer)
+
+        context = analysed(SearchRequest("tictactoe", simulations=900))
+        super().__init__(context, pool.executor, pool.queue, take, "", pool.drive, pool.keys)
+
+    def feed(self) -> None:
+        super().feed()
+        if not self.open:
+            self.over.set()
+
+
+def test_an_engine_beside_a_search_has_its_answers_through_losses(tmp_path: Path) -> None:
+    """Positions of one task each, and one of several lanes."""
+    Losing.fails_at = 20
+    pool, watcher = Pool(Losing), Seen()
+    engine = Hosted(pool)
+    for seed in range(30):
+        engine.add(Position({"id": str(seed), "seed": seed}, 0))
+    engine.add(Position({"id": "30", "seed": 30, "lanes": 3}, 0))
+    pool.start()
+    pool.host(engine)
+    pool.add(run_of(tmp_path, REQUESTS["tree"], watcher))
+    try:
+        assert engine.over.wait(PATIENCE_S) and watcher.over.wait(PATIENCE_S)
+    finally:
+        pool.stop()
+        pool.join(PATIENCE_S)
+    assert pool.renewals == 1 and not pool.drive.machines
+    assert unchanged(watcher.result) == unchanged(alone(REQUESTS["tree"]))
+    assert sorted(int(each["id"]) for each in engine.answers) == [*range(31)]
+    for each in engine.answers:
+        lanes = 3 if each["id"] == "30" else None
+        request = SearchRequest("tictactoe", simulations=900, seed=int(each["id"]), lanes=lanes)
+        assert each["digest"] == alone(request).digest
 
 
 class Breaking(Worker):
