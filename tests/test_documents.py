@@ -34,7 +34,7 @@ HAND_WRITTEN = {
     "games/OWN_GAME.md": 1100,
     "games/PROBLEMS.md": 1100,
     "cluster/README.md": 1400,
-    "cluster/service/README.md": 1350,
+    "cluster/service/README.md": 1370,
     "cluster/analysis/README.md": 350,
     "cluster/lab/sources/README.md": 650,
     "deploy/README.md": 1500,
