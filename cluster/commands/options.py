@@ -38,7 +38,7 @@ COMMON = {
     *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
     *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max-running", "max-memory"),
     *("metrics-port", "address", "executor", "server", "seed", "rounds", "job-timeout"),
-    *("token-file", "allow-games", "max-waiting"),
+    *("token-file", "allow-games", "max-waiting", "protocol"),
 }
 """The options in short help: those that most people need, and that the first documents use."""
 AT_LEAST_1: dict[str, Any] = {"bounds": (1, math.inf), "accepted": "a whole number of at least 1"}
