@@ -33,6 +33,9 @@ from search.strategies import for_workers
 
 DURING_S = 1.0
 """Seconds between two reports of a search that runs."""
+SHORT_JOBS = 10
+"""Least number of jobs of a search by the clock in one lane. A job does not end before it is done, and takes
+much longer than planned where other programs want the core."""
 MOST_S = 1e6
 """The longest time of a search."""
 Lines = SimpleQueue[tuple[bytes | None, float]]
@@ -153,8 +156,6 @@ class GameSession:
     _endless: bool = False
     _heard_s: float = 0.0
     """When the line came that is obeyed."""
-    _rate_share: float = FIRST_SHARE
-    """Simulations/s of a worker in the last search, as a share of the game's nominal rate."""
     _game: Game = field(init=False)
     _state: State = field(init=False)
 
@@ -242,14 +243,14 @@ class GameSession:
         self.request, self._game, self._state, self._workers = request, game, state, workers
 
     def _warm_up(self) -> None:
-        """Load the kernels of short and of long searches, by searching the start."""
-        if self._warm:
-            return
-        for seconds in (LEAST_S, THREADS_PAY_S):
+        """Load the kernels of short and of long searches, and of the rules, by two moves from the start."""
+        state = self._game.initial_state()
+        for seconds in (LEAST_S, THREADS_PAY_S) if not self._warm else ():
             request = replace(self.request, simulations=None, seconds=seconds)
-            session = self._opened(for_workers(request, self._workers), self._game.initial_state())
+            session = self._opened(for_workers(request, self._workers), state)
             session.cancel()
             drive(session, self.executor)
+            self._game.play_text(state, [_thought(session).move])
         self._warm = True
 
     def _opened(self, request: SearchRequest, state: State) -> Session:
@@ -259,7 +260,8 @@ class GameSession:
         search = open_view(request, game, root, game.viewpoint(mover), num_legal, game.source_text)
         self.executor.use(self._workers)
         self.executor.open(search.context)
-        return Session(Coordinator(search, self.executor.num_workers, self._rate_share), self.executor)
+        # The rate differs from position to position: the end of one game says nothing of the next one.
+        return Session(Coordinator(search, self.executor.num_workers, FIRST_SHARE), self.executor)
 
     def _think(self, asked: Think) -> None:
         """Begin a search. Raises InvalidInput where the game is over."""
@@ -274,7 +276,10 @@ class GameSession:
         if asked.endless or seconds is not None or asked.simulations is not None:
             by_clock = None if asked.simulations is not None else seconds
             request = replace(request, simulations=asked.simulations, seconds=by_clock)
-        session = self._opened(for_workers(request, self._workers), state)
+        request = for_workers(request, self._workers)
+        if request.by_the_clock and request.lanes is request.rounds is None:
+            request = replace(request, rounds=SHORT_JOBS)
+        session = self._opened(request, state)
         # What has passed since the line came is part of the time of the move.
         session.elapsed_before_s = time.monotonic() - self._heard_s
         self._session, self._told_s = session, 0.0
@@ -298,20 +303,12 @@ class GameSession:
             session.cancel()
         elif session.elapsed_s >= self._told_s + DURING_S and _simulations(session):
             self._told_s = session.elapsed_s
-            self._say(self.grammar.during(self._thought(session)))
-
-    def _thought(self, session: Session) -> Thought:
-        found = answer(session.search)
-        move = found.best_move
-        if move is None:
-            move = self._game.format_move(self._state, self._game.legal_moves(self._state)[0])
-        return Thought(move, found.value, _simulations(session), session.elapsed_s, found.pv)
+            self._say(self.grammar.during(_thought(session)))
 
     def _answer(self, session: Session) -> None:
         """End a search with its move."""
         # Written before anything else is done: the time of the move has passed.
-        self._say(self.grammar.answer(self._thought(session)))
-        self._rate_share = session.coordinator.rate / self._game.nominal_simulations_per_s
+        self._say(self.grammar.answer(_thought(session)))
         self._drop(session)
 
     def _drop(self, session: Session) -> None:
@@ -332,3 +329,10 @@ class GameSession:
 
 def _simulations(session: Session) -> int:
     return session.coordinator.counters.simulations
+
+
+def _thought(session: Session) -> Thought:
+    search = session.search
+    found, game, root = answer(search), search.game, search.root_state
+    move = found.best_move or game.format_move(root, game.legal_moves(root)[0])
+    return Thought(move, found.value, _simulations(session), session.elapsed_s, found.pv)

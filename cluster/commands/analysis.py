@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, option, timeout_option
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, PresetOption, option, timeout_option
+from cluster.commands.search import request_with_preset
 from cluster.system.terminal import Output
 from search.options import option_of, refuse
 from search.request import SearchRequest
@@ -95,23 +96,27 @@ def engine(
         "Game Interface, a UCI for all games (ugi).",
         accepts={"choices": PROTOCOLS},
     ),
+    preset: PresetOption = None,
     wait: bool = option(True, None, "At the end of the input, still search what waits."),
 ) -> int:
     """Answer other programs, which write to standard input and read standard output.
 
     Protocol analysis: lines of JSON in the manner of KataGo's analysis engine. gomocup and ugi: the other
-    program has the game played, with its clock. cluster/analysis/README.md describes them.
+    program has the game played, by its clock, with the preset best if none is named.
+    cluster/analysis/README.md describes them.
     """
     from cluster.analysis.launch import run_engine, run_protocol
+    from search.players.presets import STRONGEST
 
     if not request.game and protocol != GOMOCUP:
         refuse("game", "", f"a game with protocol {protocol}; gomocup alone is of one")
-    request = replace(request, game=request.game or GOMOKU)
+    preset = preset or (None if protocol == ANALYSIS else STRONGEST)
+    wanted = request_with_preset(replace(request, game=request.game or GOMOKU), preset, output)
     if protocol != ANALYSIS:
-        return run_protocol(protocol, request, place.placement(), output, waits=wait)
-    if request.simulations is request.seconds is None and not request.stop_when_full:
-        request = replace(request, simulations=DEFAULT_SIMULATIONS)
-    return run_engine(request, place.placement(), output, waits=wait)
+        return run_protocol(protocol, wanted, place.placement(), output, waits=wait)
+    if wanted.simulations is wanted.seconds is None and not wanted.stop_when_full:
+        wanted = replace(wanted, simulations=DEFAULT_SIMULATIONS)
+    return run_engine(wanted, place.placement(), output, waits=wait)
 
 
 def analyze(
