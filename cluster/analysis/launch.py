@@ -34,6 +34,7 @@ from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output, count, duration, rate, results, write
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
+from search.players.presets import STRONGEST, with_preset
 from search.prepare import check_search
 from search.request import SearchRequest
 
@@ -72,11 +73,13 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
     return started.status
 
 
-def run_protocol(name: str, request: SearchRequest, place: Placement, output: Output, *, waits: bool) -> int:
+def run_protocol(
+    name: str, request: SearchRequest, preset: str | None, place: Placement, output: Output, *, waits: bool
+) -> int:
     """Play the game of a request with the program at standard input and output; returns the exit status.
 
-    ``name``: of a protocol, one of PROTOCOLS. ``waits``: as in `GameSession.run`. Raises InvalidInput,
-    ConnectionError.
+    ``name``: gomocup or ugi. ``preset``: settings for options that the request leaves open, by default those
+    that play best. ``waits``: as in `GameSession.run`. Raises InvalidInput, ConnectionError.
     """
     request = replace(request, stop_when_full=False)
     if request.simulations is request.seconds is None:
@@ -86,9 +89,9 @@ def run_protocol(name: str, request: SearchRequest, place: Placement, output: Ou
             raise InvalidInput(field, value, f"nothing with {name}, in which the other program says it")
     game = games.load(request.game)
     if not game.is_two_player or game.hidden_information or game.has_chance:
-        raise InvalidInput(
-            "game", request.game, "a game of two players without chance and hidden information"
-        )
+        accepted = "a game of two players without chance and hidden information"
+        raise InvalidInput("game", request.game, accepted)
+    request = with_preset(request, preset or STRONGEST, game)
     with launch(output) as started:
         executor, file, ours = started.start_executor(place), results(), version("banyan-mcts")
         grammar: Grammar = Ugi(request, max(1, executor.num_workers), ours)

@@ -106,14 +106,13 @@ def engine(
     cluster/analysis/README.md describes them.
     """
     from cluster.analysis.launch import run_engine, run_protocol
-    from search.players.presets import STRONGEST
 
     if not request.game and protocol != GOMOCUP:
         refuse("game", "", f"a game with protocol {protocol}; gomocup alone is of one")
-    preset = preset or (None if protocol == ANALYSIS else STRONGEST)
-    wanted = request_with_preset(replace(request, game=request.game or GOMOKU), preset, output)
+    request = replace(request, game=request.game or GOMOKU)
     if protocol != ANALYSIS:
-        return run_protocol(protocol, wanted, place.placement(), output, waits=wait)
+        return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+    wanted = request_with_preset(request, preset, output)
     if wanted.simulations is wanted.seconds is None and not wanted.stop_when_full:
         wanted = replace(wanted, simulations=DEFAULT_SIMULATIONS)
     return run_engine(wanted, place.placement(), output, waits=wait)
