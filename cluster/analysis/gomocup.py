@@ -26,6 +26,8 @@ UNLIMITED = 2**31 - 1
 OWN, OTHERS = 1, 2
 """Whose a stone is."""
 PV_SHOWN = 8
+TREES_SHARE = 0.75
+"""Share that trees get of the memory below the manager's limit; the rest is for what else a search needs."""
 
 
 class Gomocup:
@@ -199,7 +201,7 @@ class Gomocup:
             return {}
         if self._used_mb is None:
             self._used_mb = self._resident_mb()
-        return {"memory_mb": max(1, int(limit_bytes / 2**20 - self._used_mb))}
+        return {"memory_mb": max(1, int(TREES_SHARE * (limit_bytes / 2**20 - self._used_mb)))}
 
 
 def _error(text: str) -> list[Command]:

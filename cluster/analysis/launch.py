@@ -27,6 +27,7 @@ from cluster.report.table import Table, left, right, write_csv
 from cluster.runtime.jobset import LINE_S
 from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.queue import IN_FLIGHT
+from cluster.system.allocator import give_memory_back
 from cluster.system.files import append, replace_text
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import held, whole_lines
@@ -92,6 +93,7 @@ def run_protocol(
         accepted = "a game of two players without chance and hidden information"
         raise InvalidInput("game", request.game, accepted)
     request = with_preset(request, preset or STRONGEST, game)
+    give_memory_back()
     with launch(output) as started:
         executor, file, ours = started.start_executor(place), results(), version("banyan-mcts")
         grammar: Grammar = Ugi(request, max(1, executor.num_workers), ours)

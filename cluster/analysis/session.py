@@ -10,6 +10,7 @@ runs they are looked at between its events, so that it can be ended at any time.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -194,14 +195,14 @@ class GameSession:
         self._stop(answers=True)
 
     def _obey(self, line: str) -> None:
-        for command in self.grammar.read(line):
-            try:
-                self._do(command)
-            except Exception as error:
-                # Rules of others may raise anything, and the memory may not be there.
+        asked_move = False
+        try:
+            for command in self.grammar.read(line):
                 asked_move = isinstance(command, Think)
-                self._say(self.grammar.refusal(error, asked_move=asked_move))
-                break
+                self._do(command)
+        except Exception as error:
+            # Rules of others may raise anything, and the memory may not be there.
+            self._say(self.grammar.refusal(error, asked_move=asked_move))
 
     def _do(self, command: Command) -> None:
         match command:
@@ -252,6 +253,8 @@ class GameSession:
             drive(session, self.executor)
             self._game.play_text(state, [_thought(session).move])
         self._warm = True
+        # What is there to stay need not be looked at after each move, which would take long.
+        gc.freeze()
 
     def _opened(self, request: SearchRequest, state: State) -> Session:
         """A new search of a position, on the executor, which no other search uses."""
@@ -315,6 +318,9 @@ class GameSession:
         self._session = None
         self._drive.remove(session)
         self.executor.drop()
+        # Parts of a search refer to each other, and hold its trees.
+        del session
+        gc.collect()
 
     def _stop(self, answers: bool) -> None:
         """End the search that runs, if any; one that has found nothing goes on until it has."""

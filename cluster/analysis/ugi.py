@@ -135,7 +135,7 @@ def _position(words: list[str]) -> list[Command]:
 
 def _go(words: list[str]) -> list[Command]:
     said = {}
-    for word, value in zip(words, [*words[1:], ""], strict=True):
+    for word, value in zip(words, [*words[1:], ""], strict=False):
         if word in NUMBERS:
             said[word] = _whole(word, value, -(2**53), 2**53)
     seconds = {name: said[name] / 1000 for name in TIMES if name in said}

@@ -63,7 +63,7 @@ def test_limits_follow_what_the_manager_says() -> None:
     brain = grammar()
     read(brain, "INFO timeout_turn 5000", "INFO timeout_match 60000", "START 20", "INFO max_memory 367001600")
     change, think = asked(brain, "BEGIN")
-    assert change.values["memory_mb"] == 200
+    assert change.values["memory_mb"] == 150
     assert (think.limits[0].move_s, think.limits[0].left_s) == (5.0, 60.0)
     read(brain, "RESTART", "INFO time_left 7000", "INFO max_memory 0", "INFO timeout_turn soon")
     change, think = asked(brain, "INFO time_left -5", "BEGIN")
