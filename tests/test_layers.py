@@ -73,17 +73,17 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_173},
     {"search": 136},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 599},
+    {"cluster.system": 628},
     {"cluster.runtime": 1_151, "cluster.drawing": 513},
     {"cluster.checkpoint": 276, "cluster.observe": 496, "cluster.report": 296},
-    {"cluster.workers": 2_227},
+    {"cluster.workers": 2_229},
     {"cluster.front_door": 372},
-    {"cluster.launch": 219},
+    {"cluster.launch": 227},
     {"cluster.matches": 918, "cluster.client": 356},
-    {"cluster.planning": 390, "cluster.play": 608, "cluster.analysis": 659},
+    {"cluster.planning": 390, "cluster.play": 608, "cluster.analysis": 1_249},
     {"cluster.lab": 4_847},
-    {"cluster.service": 4_259},
-    {"cluster.commands": 1_233},
+    {"cluster.service": 4_230},
+    {"cluster.commands": 1_255},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 13},
 )
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_874,
-    "tests.cluster": 12_168,
+    "tests.cluster": 12_624,
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 38_847, "all tests": 23_818, "lines of the page": 5_209, "words of READMEs": 10_840}
+OTHERS = {"product": 39_469, "all tests": 24_274, "lines of the page": 5_209, "words of READMEs": 10_879}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

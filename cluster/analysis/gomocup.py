@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cluster.analysis.clock import Limit
-from cluster.analysis.session import Change, Command, Quit, Ready, Say, Stop, Think, Thought
+from cluster.analysis.session import Change, Command, Ready, Stop, Think, Thought
 from games.board import format_cell, parse_cell
 from games.errors import InvalidInput
 from games.grid import format_grid
@@ -52,7 +52,7 @@ class Gomocup:
         self._used_mb: float | None = None
         """The memory of this process without trees."""
         self._commands: Mapping[str, Callable[[str], list[Command]]] = {
-            "ABOUT": lambda _: [Say((f'name="Banyan", version="{version}"',))],
+            "ABOUT": lambda _: [f'name="Banyan", version="{version}"'],
             "START": self._start,
             "RECTSTART": lambda _: _error("only square boards are supported"),
             "RESTART": lambda _: self._start(str(self._size)),
@@ -63,7 +63,7 @@ class Gomocup:
             "DONE": self._close_board,
             "TAKEBACK": self._take_back,
             "YXSTOP": lambda _: [Stop()],
-            "END": lambda _: [Stop(answers=False), Quit()],
+            "END": lambda _: [Stop(answers=False, ends=True)],
         }
 
     def read(self, line: str) -> list[Command]:
@@ -75,7 +75,7 @@ class Gomocup:
         if command is not None and word.upper() not in ("DONE", "INFO", "ABOUT"):
             self._listed = None
         if command is None:
-            return [Say((f"UNKNOWN command {word[:40]}",))] if word else []
+            return [f"UNKNOWN command {word[:40]}"] if word else []
         return command(rest.strip())
 
     def answer(self, thought: Thought) -> list[str]:
@@ -132,7 +132,7 @@ class Gomocup:
         if self._stones.pop(self._cell(rest) or (-1, -1), None) is None:
             return _error(f"TAKEBACK {rest[:40]}: no stone is there")
         self._thinking = False
-        return [Stop(answers=False), Say(("OK",))]
+        return [Stop(answers=False), "OK"]
 
     def _open_board(self, _: str) -> list[Command]:
         self._listed = []
@@ -205,4 +205,4 @@ class Gomocup:
 
 
 def _error(text: str) -> list[Command]:
-    return [Say((f"ERROR {text}",))]
+    return [f"ERROR {text}"]

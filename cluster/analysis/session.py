@@ -44,13 +44,6 @@ Lines = SimpleQueue[tuple[bytes | None, float]]
 
 
 @dataclass(frozen=True)
-class Say:
-    """Write lines."""
-
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Change:
     """Set fields of the request, such as game, position, moves and lanes; and the number of ``workers``."""
 
@@ -71,7 +64,7 @@ class Think:
     limits: tuple[Limit, Limit] = (Limit(), Limit())
     """Of the first and of the second player."""
     simulations: int | None = None
-    """Most simulations."""
+    """Exactly so many simulations, if there is no limit."""
     endless: bool = False
     """Whether only `Stop` ends it. Without this and without a limit it has the budget of the request."""
 
@@ -82,6 +75,8 @@ class Stop:
 
     answers: bool = True
     """Whether its move is answered."""
+    ends: bool = False
+    """Whether the session ends too."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +86,8 @@ class Ask:
     text_of: Callable[[Game, State], str]
 
 
-@dataclass(frozen=True)
-class Quit:
-    """End the session."""
-
-
-Command = Say | Change | Ready | Think | Stop | Ask | Quit
+Command = str | Change | Ready | Think | Stop | Ask
+"""What a line asks for; a text is written as a line."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +143,6 @@ class GameSession:
     """The search that runs."""
     _told_s: float = 0.0
     """When it was last reported, in its seconds."""
-    _most_s: float | None = None
-    """Its longest duration beside its budget."""
     _endless: bool = False
     _heard_s: float = 0.0
     """When the line came that is obeyed."""
@@ -206,8 +195,8 @@ class GameSession:
 
     def _do(self, command: Command) -> None:
         match command:
-            case Say():
-                self._say(command.lines)
+            case str():
+                self._say([command])
             case Change():
                 self._change(command.values)
             case Ready():
@@ -218,10 +207,9 @@ class GameSession:
                 self._think(command)
             case Stop():
                 self._stop(command.answers)
+                self._ended = command.ends
             case Ask():
                 self._say([command.text_of(self._game, self._state)])
-            case Quit():
-                self._ended = True
 
     def _say(self, lines: Iterable[str]) -> None:
         self.write("".join(f"{line}\n" for line in lines))
@@ -276,9 +264,9 @@ class GameSession:
         seconds = seconds_for_move(limit, moves_to_go(len(request.moves), game.max_plies))
         if seconds is not None:
             seconds = LEAST_S if len(legal) == 1 else min(seconds, MOST_S)
-        if asked.endless or seconds is not None or asked.simulations is not None:
-            by_clock = None if asked.simulations is not None else seconds
-            request = replace(request, simulations=asked.simulations, seconds=by_clock)
+            request = replace(request, simulations=None, seconds=seconds)
+        elif asked.endless or asked.simulations is not None:
+            request = replace(request, simulations=asked.simulations, seconds=None)
         request = for_workers(request, self._workers)
         if request.by_the_clock and request.lanes is request.rounds is None:
             request = replace(request, rounds=SHORT_JOBS)
@@ -286,7 +274,7 @@ class GameSession:
         # What has passed since the line came is part of the time of the move.
         session.elapsed_before_s = time.monotonic() - self._heard_s
         self._session, self._told_s = session, 0.0
-        self._most_s, self._endless = seconds, request.seconds is request.simulations is None
+        self._endless = request.seconds is request.simulations is None
         self._drive.add(session)
 
     def _turn(self) -> None:
@@ -302,8 +290,6 @@ class GameSession:
     def _looked(self, session: Session) -> None:
         if session.finished:
             self._answer(session)
-        elif self._most_s is not None and session.elapsed_s >= self._most_s and _simulations(session):
-            session.cancel()
         elif session.elapsed_s >= self._told_s + DURING_S and _simulations(session):
             self._told_s = session.elapsed_s
             self._say(self.grammar.during(_thought(session)))

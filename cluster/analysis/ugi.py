@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cluster.analysis.clock import Limit
-from cluster.analysis.session import Ask, Change, Command, Quit, Ready, Say, Stop, Think, Thought
+from cluster.analysis.session import Ask, Change, Command, Ready, Stop, Think, Thought
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from games.spec import whole_number
@@ -38,13 +38,13 @@ class Ugi:
         """``request``: has the values of options that are not set; ``workers``: the most."""
         self._request, self._workers, self._version = request, workers, version
         self._commands: Mapping[str, Callable[[list[str]], list[Command]]] = {
-            "ugi": lambda _: [Say(tuple(self._introduction()))],
+            "ugi": lambda _: [*self._introduction()],
             "isready": lambda _: [Ready("readyok")],
             "uginewgame": lambda _: [Stop(), Change({"position": None, "moves": ()})],
             "position": _position,
             "go": _go,
             "stop": lambda _: [Stop()],
-            "quit": lambda _: [Stop(answers=False), Quit()],
+            "quit": lambda _: [Stop(answers=False, ends=True)],
             "query": _query,
             "setoption": self._set_option,
         }
@@ -53,11 +53,11 @@ class Ugi:
         word, *rest = line.split() or [""]
         command = self._commands.get(word)
         if command is None:
-            return [Say((_note(f"unknown command {word[:40]}"),))] if word else []
+            return [_note(f"unknown command {word[:40]}")] if word else []
         try:
             return command(rest)
         except InvalidInput as error:
-            return [Say(tuple(self.refusal(error, asked_move=word == "go")))]
+            return [*self.refusal(error, asked_move=word == "go")]
 
     def answer(self, thought: Thought) -> list[str]:
         return [*self.during(thought), f"bestmove {thought.move}"]

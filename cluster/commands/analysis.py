@@ -103,7 +103,7 @@ def engine(
 
     Protocol analysis: lines of JSON in the manner of KataGo's analysis engine. gomocup and ugi: the other
     program has the game played, by its clock, with the preset best if none is named.
-    cluster/analysis/README.md describes them.
+    cluster/analysis describes them.
     """
     from cluster.analysis.launch import run_engine, run_protocol
 

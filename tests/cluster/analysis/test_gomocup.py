@@ -11,7 +11,7 @@ import pytest
 
 import games
 from cluster.analysis.gomocup import Gomocup
-from cluster.analysis.session import Change, Command, Quit, Ready, Say, Stop, Think
+from cluster.analysis.session import Change, Command, Ready, Stop, Think
 from games.errors import InvalidInput
 from tests.cluster.analysis.talk import Talk
 from tests.cluster.command import Here
@@ -40,9 +40,8 @@ def asked(brain: Gomocup, *lines: str) -> tuple[Change, Think]:
 
 
 def error_of(commands: Sequence[Command]) -> str:
-    (said,) = commands
-    assert isinstance(said, Say)
-    (line,) = said.lines
+    (line,) = commands
+    assert isinstance(line, str)
     return line
 
 
@@ -54,7 +53,7 @@ def test_commands_are_read() -> None:
     change, think = asked(brain, "TURN 0,0")
     assert change.values == {"game": "gomoku:overline=not,size=15", "moves": ("a15",), "position": None}
     assert think.limits[0].move_s is think.limits[0].left_s is None
-    assert read(brain, "END") == [Stop(answers=False), Quit()]
+    assert read(brain, "END") == [Stop(answers=False, ends=True)]
     assert error_of(read(brain, "ABOUT")) == 'name="Banyan", version="1.2.3"'
     assert read(brain, "") == []
 
@@ -85,7 +84,7 @@ def test_a_board_is_set_by_moves_where_they_came_in_turns_and_by_its_text_else()
     assert change.values["position"] == "o4/5/5/5/4x x"
     game = games.load("gomoku:size=5")
     assert game.format_position(game.parse_position("o4/5/5/5/4x x")) == "o4/5/5/5/4x x"
-    assert read(brain, "TAKEBACK 4,4") == [Stop(answers=False), Say(("OK",))]
+    assert read(brain, "TAKEBACK 4,4") == [Stop(answers=False), "OK"]
     # Candidates are about moves: a board has none.
     near = grammar("gomoku:candidates=1")
     change, _ = asked(near, "START 5", "BOARD", "0,0,2", "DONE")
