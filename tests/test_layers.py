@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 39_469, "all tests": 24_274, "lines of the page": 5_209, "words of READMEs": 10_879}
+OTHERS = {"product": 39_469, "all tests": 24_274, "lines of the page": 5_209, "words of READMEs": 10_881}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
