@@ -80,6 +80,15 @@ class Launch:
             self.say(f"{workers - lanes} of {workers} workers idle without {has}: --lanes {workers} uses all")
         return session
 
+    def start_executor(self, place: Placement) -> Executor:
+        """Start an executor for searches one after the other, which is closed when the command ends."""
+        with self._waiting(place, place.on_ray) as tell:
+            executor = self._start(place, tell)
+            if place.on_ray:
+                executor.open(None)
+        self._say_joined(place, executor)
+        return executor
+
     def _say_joined(self, place: Placement, executor: Executor) -> None:
         if place.address is not None and self._output.progress:
             self.say(

@@ -73,17 +73,17 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_197},
     {"search": 134},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 599},
+    {"cluster.system": 628},
     {"cluster.runtime": 1_155, "cluster.drawing": 513},
     {"cluster.checkpoint": 276, "cluster.observe": 496, "cluster.report": 296},
-    {"cluster.workers": 2_227},
+    {"cluster.workers": 2_229},
     {"cluster.front_door": 372},
-    {"cluster.launch": 219},
+    {"cluster.launch": 227},
     {"cluster.matches": 1_004, "cluster.client": 387},
-    {"cluster.planning": 390, "cluster.play": 609, "cluster.analysis": 726},
+    {"cluster.planning": 390, "cluster.play": 609, "cluster.analysis": 1_283},
     {"cluster.lab": 4_847},
-    {"cluster.service": 4_676},
-    {"cluster.commands": 1_234},
+    {"cluster.service": 4_647},
+    {"cluster.commands": 1_256},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 13},
 )
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_950,
-    "tests.cluster": 12_493,
+    "tests.cluster": 12_929,
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 39_542, "all tests": 24_219, "lines of the page": 5_210, "words of READMEs": 11_020}
+OTHERS = {"product": 40_131, "all tests": 24_655, "lines of the page": 5_210, "words of READMEs": 11_055}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

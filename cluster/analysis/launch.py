@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,13 +17,17 @@ from typing import Any
 
 import games
 from cluster.analysis.engine import Engine
+from cluster.analysis.gomocup import Gomocup
 from cluster.analysis.queries import BadQuery, Position, Queries
+from cluster.analysis.session import GameSession, Grammar, Lines
+from cluster.analysis.ugi import FIXED, Ugi
 from cluster.analysis.worker import Analysed, AnalysisWorker
 from cluster.launch import Launch, launch
 from cluster.report.table import Table, left, right, write_csv
 from cluster.runtime.jobset import LINE_S
 from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.queue import IN_FLIGHT
+from cluster.system.allocator import give_memory_back
 from cluster.system.files import append, replace_text
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.kept_folder import held, whole_lines
@@ -29,9 +35,13 @@ from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output, count, duration, rate, results, write
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
+from search.players.presets import STRONGEST, with_preset
 from search.prepare import check_search
 from search.request import SearchRequest
 
+GOMOCUP = "gomocup"
+DEFAULT_SECONDS = 1.0
+"""Time of a move for which neither the other program nor the command says one."""
 ENDINGS = (".jsonl", ".csv")
 PART = ".part"
 """End of the name of the file in which answers are kept, as they come, until all are there."""
@@ -57,11 +67,56 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
                 f"ready for queries on {context.game}, {counted(engine.executor.num_workers, 'worker')}"
             )
         lines: SimpleQueue[str | bytes | None] = SimpleQueue()
-        threading.Thread(target=_read, args=(lines,), name="reader", daemon=True).start()
+        _read_input(lines.put)
         engine.run(lines, waits=waits)
         if engine.cancelled:
             started.status = INTERRUPTED
     return started.status
+
+
+def run_protocol(
+    name: str, request: SearchRequest, preset: str | None, place: Placement, output: Output, *, waits: bool
+) -> int:
+    """Play the game of a request with the program at standard input and output; returns the exit status.
+
+    ``name``: gomocup or ugi. ``preset``: settings for options that the request leaves open, by default those
+    that play best. ``waits``: as in `GameSession.run`. Raises InvalidInput, ConnectionError.
+    """
+    request = replace(request, stop_when_full=False)
+    if request.simulations is request.seconds is None:
+        request = replace(request, seconds=DEFAULT_SECONDS)
+    for field in FIXED:
+        if field not in ("simulations", "seconds") and (value := getattr(request, field)):
+            raise InvalidInput(field, value, f"nothing with {name}, in which the other program says it")
+    game = games.load(request.game)
+    if not game.is_two_player or game.hidden_information or game.has_chance:
+        accepted = "a game of two players without chance and hidden information"
+        raise InvalidInput("game", request.game, accepted)
+    request = with_preset(request, preset or STRONGEST, game)
+    give_memory_back()
+    with launch(output) as started:
+        executor, file, ours = started.start_executor(place), results(), version("banyan-mcts")
+        grammar: Grammar = Ugi(request, max(1, executor.num_workers), ours)
+        if name == GOMOCUP:
+            grammar = Gomocup(request.game, ours, _resident_mb)
+
+        def write(text: str) -> None:
+            file.write(text)
+            file.flush()
+
+        session = GameSession(request, executor, grammar, write)
+        started.watch(session)
+        lines: Lines = SimpleQueue()
+        _read_input(lambda line: lines.put((line, time.monotonic())))
+        session.run(lines, waits=waits)
+        if session.cancelled:
+            started.status = INTERRUPTED
+    return started.status
+
+
+def _resident_mb() -> float:
+    """The memory of this process that is in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def run_analysis(
@@ -158,12 +213,16 @@ def _engine(started: Launch, context: Analysed, place: Placement, write: Callabl
     return engine
 
 
-def _read(lines: SimpleQueue[str | bytes | None]) -> None:
-    """Put each line of standard input into the queue, and None at its end."""
-    with io.FileIO(0, closefd=False) as raw, io.BufferedReader(raw) as file:
-        for line in file:
-            lines.put(line)
-    lines.put(None)
+def _read_input(take: Callable[[bytes | None], None]) -> None:
+    """Give each line of standard input to ``take``, in another thread, and None at its end."""
+
+    def read() -> None:
+        with io.FileIO(0, closefd=False) as raw, io.BufferedReader(raw) as file:
+            for line in file:
+                take(line)
+        take(None)
+
+    threading.Thread(target=read, name="reader", daemon=True).start()
 
 
 def _kept(part: Path | None, positions: list[Position], context: Analysed) -> dict[tuple[str, int], str]:

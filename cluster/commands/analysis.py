@@ -3,19 +3,21 @@
 # ruff: noqa: B008
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cluster.commands.options import OUTPUT, GamePlace, option, timeout_option
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, PresetOption, option, timeout_option
+from cluster.commands.search import request_with_preset
 from cluster.system.terminal import Output
-from search.options import option_of
+from search.options import option_of, refuse
 from search.request import SearchRequest
 
 DEFAULT_SIMULATIONS = 1_000
-PROTOCOLS = ("analysis",)
+GOMOKU = "gomoku"
+ANALYSIS, GOMOCUP, UGI = PROTOCOLS = ("analysis", "gomocup", "ugi")
 
 
 @dataclass(frozen=True)
@@ -50,22 +52,70 @@ class AnalysisPlace(GamePlace):
     job_timeout: float | None = timeout_option("a position", "the position is searched", 3600)
 
 
+@dataclass(frozen=True)
+class EngineSearch(PositionSearch):
+    """The options of the searches of `banyan engine`."""
+
+    game: str = ""
+    simulations: int | None = option_of(
+        PositionSearch, "simulations", None, unset=f"analysis: {DEFAULT_SIMULATIONS}, if no budget is given"
+    )
+    seconds: float | None = option_of(
+        PositionSearch, "seconds", None, unset="gomocup, ugi: 1, if the other program gives no time either"
+    )
+
+    @classmethod
+    def default_budget(cls) -> dict[str, float]:
+        """None: it depends on the protocol."""
+        return {}
+
+
+@dataclass(frozen=True)
+class EnginePlace(AnalysisPlace):
+    """Where the searches of `banyan engine` run."""
+
+    executor: str = option(
+        "auto",
+        "auto|ray|threads|inline",
+        "analysis: on workers of Ray (auto, ray), or in one thread of this process (inline). gomocup, ugi: "
+        "in threads of this process (auto, threads), in one (inline), or on workers of Ray (ray, and auto "
+        "with --address).",
+        PLACE,
+    )
+
+
 def engine(
-    request: PositionSearch,
-    place: AnalysisPlace,
+    request: EngineSearch,
+    place: EnginePlace,
     output: Output,
     protocol: str = option(
-        "analysis", None, "The language of its input and output.", accepts={"choices": PROTOCOLS}
+        ANALYSIS,
+        None,
+        "What it speaks: queries in JSON, answered with moves and values (analysis); games of gomoku, as "
+        "Piskvork and other managers of Gomocup play them (gomocup); games of two players, by the Universal "
+        "Game Interface, a UCI for all games (ugi).",
+        accepts={"choices": PROTOCOLS},
     ),
+    preset: PresetOption = None,
     wait: bool = option(True, None, "At the end of the input, still search what waits."),
 ) -> int:
-    """Answer other programs: queries on standard input, one answer for each position on standard output.
+    """Answer other programs, which write to standard input and read standard output.
 
-    Protocol analysis: lines of JSON in the manner of KataGo's analysis engine (cluster/analysis/README.md).
+    Protocol analysis: lines of JSON in the manner of KataGo's analysis engine. gomocup and ugi: the other
+    program has the game played, by its clock, with the preset best if none is named.
+    cluster/analysis describes them.
     """
-    from cluster.analysis.launch import run_engine
+    from cluster.analysis.launch import run_engine, run_protocol
 
-    return run_engine(request, place.placement(), output, waits=wait)
+    if not request.game and protocol != GOMOCUP:
+        refuse("game", "", f"a game with protocol {protocol}; gomocup alone is of one")
+    request = replace(request, game=request.game or GOMOKU)
+    if protocol != ANALYSIS:
+        return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+    wanted = request_with_preset(request, preset, output)
+    if wanted.simulations is wanted.seconds is None and not wanted.stop_when_full:
+        wanted = replace(wanted, simulations=DEFAULT_SIMULATIONS)
+    return run_engine(wanted, place.placement(), output, waits=wait)
 
 
 def analyze(

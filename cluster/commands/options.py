@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 
 from cluster.system.terminal import OUTPUT as OUTPUT
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, Option, knob_from, option_of, refuse
+from search.options import BASIC, SEARCH, Option, knob_from, option_of, refuse
 from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -38,7 +38,7 @@ COMMON = {
     *("json", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
     *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max-running", "max-memory"),
     *("metrics-port", "address", "executor", "server", "seed", "rounds", "job-timeout"),
-    *("token-file", "allow-games", "max-waiting"),
+    *("token-file", "allow-games", "max-waiting", "protocol"),
 }
 """The options in short help: those that most people need, and that the first documents use."""
 AT_LEAST_1: dict[str, Any] = {"bounds": (1, math.inf), "accepted": "a whole number of at least 1"}
@@ -118,6 +118,15 @@ AddressOption = Annotated[
         "Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
         PLACE,
         metavar="HOST:PORT",
+    ),
+]
+PresetOption = Annotated[
+    str | None,
+    Option(
+        "Settings for all options that are not given: best, which won most matches of the game; "
+        "plain, UCT with random playouts; or the constants of a published source.",
+        SEARCH,
+        metavar="best|plain|...",
     ),
 ]
 CheckpointEveryOption = Annotated[

@@ -14,13 +14,14 @@ from cluster.commands.options import (
     OUTPUT,
     PLACE,
     CheckpointEveryOption,
+    PresetOption,
     SearchPlace,
     option,
     report,
     suggest_best,
 )
 from cluster.system.terminal import Output, count, print_facts, print_json, stdout_console, write
-from search.options import SEARCH, refuse
+from search.options import refuse
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ def search(
     request: SearchRequest,
     place: SearchPlace,
     output: Output,
-    preset: str | None = option(
-        None,
-        "best|plain|...",
-        "Settings for all options that are not given: best, which won most matches of the game; "
-        "plain, UCT with random playouts; or the constants of a published source.",
-        SEARCH,
-    ),
+    preset: PresetOption = None,
     checkpoint: Path | None = option(
         None, "FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT
     ),
@@ -60,7 +55,7 @@ def search(
     """Search a position for the best move, on one worker or many."""
     from cluster.launch import run_search
 
-    request = _with_preset(request, preset, output)
+    request = request_with_preset(request, preset, output)
     if server is not None:
         status = _search_at(server, token_file, request, place.placement(), output, checkpoint)
     elif token_file is not None:
@@ -99,7 +94,7 @@ def resume(
     return resume_search(file, place.placement(), output, checkpoint_every)
 
 
-def _with_preset(request: SearchRequest, preset: str | None, output: Output) -> SearchRequest:
+def request_with_preset(request: SearchRequest, preset: str | None, output: Output) -> SearchRequest:
     """The request with the fields of the preset, printed on standard error. Raises InvalidInput."""
     import games
     from search.players.presets import settings_of, with_preset

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 from cluster.checkpoint.checkpoint import Keeper, Opened, begun, read_checkpoint
 from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
-from cluster.service.allocator import LongLived
 from cluster.service.answer_models import CurvePoint
 from cluster.service.cluster_watch import ClusterWatch, Seen
 from cluster.service.errors import Problem, of_input, of_storage
@@ -39,6 +38,7 @@ from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ac
 from cluster.service.request_models import SearchBody
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
+from cluster.system.allocator import LongLived
 from games.errors import InvalidInput, counted
 from search.evaluator import EXTERNAL
 from search.request import SearchRequest

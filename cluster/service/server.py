@@ -21,7 +21,6 @@ from fastapi import FastAPI
 
 from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.tasks import Executor
-from cluster.service.allocator import give_memory_back
 from cluster.service.api.app import create_app
 from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
 from cluster.service.api.middleware import read_root_path
@@ -32,6 +31,7 @@ from cluster.service.pool import Pool
 from cluster.service.searches import Searches
 from cluster.service.store import Store
 from cluster.service.supervisor import Supervisor
+from cluster.system.allocator import give_memory_back
 from games.compile.watch import WATCH
 from games.errors import InvalidInput
 

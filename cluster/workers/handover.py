@@ -54,7 +54,7 @@ class HandoverExecutor(Executor):
         """Estimates the remaining seconds of the search at the present speed. None: the search stays in this
         process."""
         self._start = start
-        self._wanted = workers
+        self._wanted = self._used = workers
         self._notify = notify
         self._clock = clock
         self._inline = InlineExecutor()
@@ -94,12 +94,14 @@ class HandoverExecutor(Executor):
         return self._executor.workers
 
     def use(self, workers: int) -> None:
+        self._used = workers
         self._executor.use(workers)
 
     def open(self, context: Any) -> None:
         self._context = context
         if self._executor is self._inline and self._wanted > 1 and _pays_threads(context):
             self._executor = ThreadsExecutor(self._wanted)
+            self._executor.use(self._used)
             self._notify(f"searching in this process, in {counted(self._wanted, 'thread')}")
         self._executor.open(context)
         self._opened_s = self._clock()

@@ -1,4 +1,4 @@
-"""Memory allocation and garbage collection in a server, a long-lived process with many threads."""
+"""Memory allocation and garbage collection in a long-lived process with many threads."""
 
 from __future__ import annotations
 
