@@ -19,6 +19,7 @@ class KeptTree:
     def __init__(self, game: Game) -> None:
         self._unseen = game.open_loop and not game.closed_loop
         """Whether nodes stand for moves whatever chance brought, and so not for a position."""
+        self._loaded = False
         self._tree: Tree | None = None
         self._past: tuple[int, ...] = ()
 
@@ -31,10 +32,10 @@ class KeptTree:
         an earlier one is forgotten."""
         if self._unseen:
             return
-        if self._tree is None:
+        if not self._loaded:
             # Loads the kernel, for which no later move is to wait.
             reroot(strategy.tree, ROOT, strategy.setup.engine.new_tree(64))
-        self._tree, self._past = strategy.tree, tuple(past)
+        self._loaded, self._tree, self._past = True, strategy.tree, tuple(past)
 
     def at(self, past: Sequence[int]) -> tuple[Tree, int] | None:
         """The tree, and its node at the position after the moves ``past``; None if the tree has no such

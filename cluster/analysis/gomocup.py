@@ -87,6 +87,7 @@ class Gomocup:
         if "time_left" not in self._infos and "timeout_match" in self._infos:
             self._infos["timeout_match"] -= math.ceil(1000 * thought.elapsed_s)
         found = f"{thought.simulations} simulations, {thought.per_s:.0f}/s, value {thought.value:+.3f}"
+        found += f", {thought.kept} visits kept" if thought.kept else ""
         return [f"MESSAGE {found}, line {' '.join(thought.pv[:PV_SHOWN])}", f"{x},{y}"]
 
     def during(self, thought: Thought) -> Iterable[str]:

@@ -25,6 +25,7 @@ from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
 from games.game import Game, State
 from search.coordinator import Coordinator
+from search.kept_tree import KeptTree
 from search.plan import THREADS_PAY_S
 from search.prepare import check_search, open_view
 from search.request import SearchRequest
@@ -39,6 +40,8 @@ SHORT_JOBS = 10
 much longer than planned where other programs want the core."""
 MOST_S = 1e6
 """The longest time of a search."""
+_FREE: Mapping[str, Any] = {"moves": (), "memory_mb": SearchRequest.memory_mb}
+"""What may change while a tree is kept."""
 Lines = SimpleQueue[tuple[bytes | None, float]]
 """Lines, and when they came by `time.monotonic`; None is the end of the input."""
 
@@ -102,6 +105,8 @@ class Thought:
     elapsed_s: float
     """Seconds since the move was asked for."""
     pv: tuple[str, ...]
+    kept: int = 0
+    """Visits of the position in the tree of the last move, which are no simulations of this one."""
 
     @property
     def per_s(self) -> float:
@@ -148,6 +153,10 @@ class GameSession:
     """When the line came that is obeyed."""
     _game: Game = field(init=False)
     _state: State = field(init=False)
+    _past: tuple[int, ...] = ()
+    """The moves of the request."""
+    _kept: KeptTree = field(init=False)
+    """The tree of the last search, from which the next one goes on."""
 
     def __post_init__(self) -> None:
         """Raises InvalidInput as `check_search` does."""
@@ -155,6 +164,7 @@ class GameSession:
         self._drive: Drive[Session] = Drive(self.executor, self._looked)
         self._game = games.load(self.request.game)
         self._state = self._game.initial_state()
+        self._kept = KeptTree(self._game)
         self._change({})
 
     def cancel(self) -> None:
@@ -219,16 +229,18 @@ class GameSession:
         before, values = self.request, dict(values)
         workers = values.pop("workers", self._workers)
         request = replace(before, **values)
-        game, state, played = self._game, self._state.copy(), len(before.moves)
+        game, state, past, played = self._game, self._state.copy(), self._past, len(before.moves)
         if request.game != before.game:
             game = games.load(request.game)
         check_search(request, game)
         same = (request.game, request.position) == (before.game, before.position)
         if not same or request.moves[:played] != before.moves:
-            state, played = game.initial_state(), 0
+            state, past, played = game.initial_state(), (), 0
             if request.position is not None:
                 state = game.parse_position(request.position)
-        game.play_text(state, request.moves[played:])
+        self._past = past + tuple(game.play_text(state, request.moves[played:]))
+        if replace(request, **_FREE) != replace(before, **_FREE):
+            self._kept = KeptTree(game)
         self.request, self._game, self._state, self._workers = request, game, state, workers
 
     def _warm_up(self) -> None:
@@ -239,16 +251,23 @@ class GameSession:
             session = self._opened(for_workers(request, self._workers), state)
             session.cancel()
             drive(session, self.executor)
+            self._kept.keep(session.search.strategy, ())
+            self._kept.forget()
             self._game.play_text(state, [_thought(session).move])
         self._warm = True
         # What is there to stay need not be looked at after each move, which would take long.
         gc.freeze()
 
     def _opened(self, request: SearchRequest, state: State) -> Session:
-        """A new search of a position, on the executor, which no other search uses."""
+        """A search of a position, on the executor, which no other search uses; it begins with what the last
+        one knew of the position."""
         game, root = self._game, self._game.canonical(state)
-        mover, num_legal = int(game.calls.current_player(root)), len(game.legal_moves(root))
-        search = open_view(request, game, root, game.viewpoint(mover), num_legal, game.source_text)
+        mover, num_legal = game.viewpoint(int(game.calls.current_player(root))), len(game.legal_moves(root))
+        search = open_view(
+            request, game, root, mover, num_legal, game.source_text, kept=self._kept.at(self._past)
+        )
+        # Its memory is given back.
+        self._kept.forget()
         self.executor.use(self._workers)
         self.executor.open(search.context)
         # The rate differs from position to position: the end of one game says nothing of the next one.
@@ -298,6 +317,7 @@ class GameSession:
         """End a search with its move."""
         # Written before anything else is done: the time of the move has passed.
         self._say(self.grammar.answer(_thought(session)))
+        self._kept.keep(session.search.strategy, self._past)
         self._drop(session)
 
     def _drop(self, session: Session) -> None:
@@ -327,4 +347,5 @@ def _thought(session: Session) -> Thought:
     search = session.search
     found, game, root = answer(search), search.game, search.root_state
     move = found.best_move or game.format_move(root, game.legal_moves(root)[0])
-    return Thought(move, found.value, _simulations(session), session.elapsed_s, found.pv)
+    simulations, kept = _simulations(session), search.kept_visits
+    return Thought(move, found.value, simulations, session.elapsed_s, found.pv, kept)

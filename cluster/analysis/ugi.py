@@ -60,7 +60,8 @@ class Ugi:
             return [*self.refusal(error, asked_move=word == "go")]
 
     def answer(self, thought: Thought) -> list[str]:
-        return [*self.during(thought), f"bestmove {thought.move}"]
+        kept = [_note(f"{thought.kept} visits were kept from the last move")] if thought.kept else []
+        return [*self.during(thought), *kept, f"bestmove {thought.move}"]
 
     def during(self, thought: Thought) -> list[str]:
         facts = f"nodes {thought.simulations} nps {thought.per_s:.0f} time {1000 * thought.elapsed_s:.0f}"

@@ -193,6 +193,28 @@ def test_a_dialogue_with_all_that_arbiters_send() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["tree", "leaf"])
+def test_a_search_goes_on_from_the_last_one_and_says_so(strategy: str) -> None:
+    """The same dialogue has the same answers on any number of workers."""
+    heard: list[list[str]] = []
+    for workers in ("1", "2"):
+        options = ("--workers", workers, "--lanes", "4", "--strategy", strategy, "--preset", "plain")
+        with Talk("connect_four", "--protocol", "ugi", *options) as engine:
+            for moves in ("d d", "d d c c", "d d c c e b", "d d c c e b a a"):
+                engine.tell(f"position startpos moves {moves}")
+                engine.ask("go nodes 400000", "bestmove")
+            # Another game has nothing of this one, nor has another search than the last one's.
+            for line in ("position startpos moves d d c", "setoption name seed value 9"):
+                engine.tell(line)
+                engine.ask("go nodes 3000", "bestmove")
+            heard.append([re.sub(r"nps \d+ time \d+ ", "", line) for line in engine.all])
+    assert heard[0] == heard[1]
+    kept = [line for line in heard[0] if "visits were kept" in line]
+    assert len(kept) == 3
+    assert all(int(line.split()[2]) > 0 for line in kept)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "argument"), [("go infinite", "--wait"), ("go movetime 999999", "--no-wait")]
 )
