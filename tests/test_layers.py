@@ -70,7 +70,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.result": 235},
     {"search.coordinator": 347},
     {"search.run_inline": 55, "search.ask_tell": 408},
-    {"search.players": 1_197},
+    {"search.players": 1_198},
     {"search": 134},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
     {"cluster.system": 628},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_153, "all tests": 24_672, "lines of the page": 5_210, "words of READMEs": 11_055}
+OTHERS = {"product": 40_154, "all tests": 24_672, "lines of the page": 5_210, "words of READMEs": 11_055}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -156,7 +156,7 @@ def play(
         loaded = games.load(game)
     else:
         loaded, record, _ = read_record(game, load, number)
-    spec = opponent or opponent_of(preset or STRONGEST, loaded)
+    spec = opponent or opponent_of(preset or STRONGEST, loaded, whole_game=True)
     table = table_of(loaded, spec, side, seed, split_moves(moves), record, fleet)
     opening = None if opponent else opponent_line(spec, preset or STRONGEST, "--preset plain")
     try:

@@ -151,5 +151,5 @@ def _opponent(player: str, seconds: float | None, game: Game) -> tuple[str, str 
     each_s = SECONDS if seconds is None else seconds
     if isinstance(each_s, bool) or not isinstance(each_s, int | float) or not 0.0 < each_s <= MAX_SECONDS:
         raise InvalidInput("seconds", seconds, f"more than 0 and at most {MAX_SECONDS:g}")
-    spec = opponent_of(player, game, each_s)
+    spec = opponent_of(player, game, each_s, whole_game=True)
     return spec, opponent_line(spec, player, f'player="{PLAIN}"')

@@ -95,13 +95,15 @@ def player_options_of(preset: str, game: Game) -> dict[str, str]:
     return {keys[name]: said[v] if isinstance(v, bool) else str(v) for name, v in settings.items()}
 
 
-def opponent_of(preset: str, game: Game, seconds: float = 1.0) -> str:
+def opponent_of(preset: str, game: Game, seconds: float = 1.0, *, whole_game: bool = False) -> str:
     """The spec of the player that people meet, which thinks for ``seconds`` of CPU time a move.
 
     With the preset ``best`` it is the strongest player known for the game, with any other one a search.
-    Raises InvalidInput (field ``preset``).
+    ``whole_game``: whether it makes all moves of a game, so that it can go on from its tree. Raises
+    InvalidInput (field ``preset``).
     """
-    settings_of(preset, game)
+    settings = settings_of(preset, game)
     if preset == STRONGEST and game.name in OPPONENTS and game.trusted:
         return f"{OPPONENTS[game.name]}:seconds={seconds:g}"
-    return f"uct:preset={preset},seconds={seconds:g}"
+    reuses = whole_game and preset == STRONGEST and not game.hidden_information and "strategy" not in settings
+    return f"uct:preset={preset},seconds={seconds:g}" + ",reuse=yes" * reuses

@@ -225,7 +225,7 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
 @pytest.mark.parametrize("preset", NAMES)
 def test_the_opponent_of_people_is_a_player_of_the_game(preset: str) -> None:
     for game in filter(lambda game: game.is_two_player, map(games.load, games.names())):
-        spec = opponent_of(preset, game, 0.5)
+        spec = opponent_of(preset, game, 0.5, whole_game=True)
         assert "seconds=0.5" in spec
         assert player_of(spec, game).spec == spec
         strongest = preset == "best" and game.name == "morris"

@@ -361,7 +361,7 @@ def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> Non
     [
         (
             ("tictactoe",),
-            "uct:preset=best,seconds=1 (preset best; --preset plain is UCT with random playouts)",
+            "uct:preset=best,seconds=1,reuse=yes (preset best; --preset plain is UCT with random playouts)",
         ),
         (("tictactoe", "--preset", "plain"), "uct:preset=plain,seconds=1 (preset plain)"),
         (("morris",), "alphabeta:seconds=1 (preset best; --preset plain is UCT with random playouts)"),
