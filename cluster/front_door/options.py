@@ -42,6 +42,7 @@ class RequestOptions(TypedDict, total=False):
     decisive: bool | None
     widening: int | None
     solver: bool | None
+    early_stop: bool | None
     allow: str | None
     avoid: str | None
     least_visits: str | None

@@ -135,8 +135,13 @@ class PlainCluster:
 
     def workers(self) -> set[int]:
         """The ids of the processes of workers."""
-        own = marked(f"{MARK}={self._mark}")
-        return {pid for pid in own if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Banyan")}
+        found = set()
+        for pid in marked(f"{MARK}={self._mark}"):
+            # A process that ends meanwhile is none.
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Banyan"):
+                    found.add(pid)
+        return found
 
     def end(self, timeout_s: float = PATIENCE_S) -> None:
         """End them all, and wait until they are gone: some may be about to start others."""

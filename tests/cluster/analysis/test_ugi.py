@@ -200,14 +200,18 @@ def test_a_search_goes_on_from_the_last_one_and_says_so(strategy: str) -> None:
     for workers in ("1", "2"):
         options = ("--workers", workers, "--lanes", "4", "--strategy", strategy, "--preset", "plain")
         with Talk("connect_four", "--protocol", "ugi", *options) as engine:
-            for moves in ("d d", "d d c c", "d d c c e b", "d d c c e b a a"):
-                engine.tell(f"position startpos moves {moves}")
-                engine.ask("go nodes 400000", "bestmove")
+            lines = []
             # Another game has nothing of this one, nor has another search than the last one's.
-            for line in ("position startpos moves d d c", "setoption name seed value 9"):
+            played = ("d d", "d d c c", "d d c c e b", "d d c c e b a a", "d d c")
+            for line in (
+                *(f"position startpos moves {moves}" for moves in played),
+                "setoption name seed value 9",
+            ):
                 engine.tell(line)
-                engine.ask("go nodes 3000", "bestmove")
-            heard.append([re.sub(r"nps \d+ time \d+ ", "", line) for line in engine.all])
+                engine.ask("go nodes 400000", "bestmove")
+                last = max(at for at, each in enumerate(engine.all) if each.startswith("info nodes"))
+                lines += [re.sub(r"nps \d+ time \d+ ", "", each) for each in engine.all[last:]]
+            heard.append(lines)
     assert heard[0] == heard[1]
     kept = [line for line in heard[0] if "visits were kept" in line]
     assert len(kept) == 3

@@ -241,6 +241,9 @@ def test_every_way_to_end_is_counted(server: MetricsServer) -> None:
         "proven": SearchRequest(
             game="tictactoe", moves=("a1", "a2", "b1", "b2"), simulations=10_000, solver=True
         ),
+        "decided": SearchRequest(
+            game="tictactoe", moves=("a1", "a2", "b1", "b2"), simulations=10_000, lanes=2, early_stop=True
+        ),
     }
     for request in ways.values():
         session = session_on(InlineExecutor(), request)
