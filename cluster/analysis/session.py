@@ -89,7 +89,12 @@ class Ask:
     text_of: Callable[[Game, State], str]
 
 
-Command = str | Change | Ready | Think | Stop | Ask
+@dataclass(frozen=True)
+class Lose:
+    """Have no position until `Change` sets one: what was asked for next would be about another one."""
+
+
+Command = str | Change | Ready | Think | Stop | Ask | Lose
 """What a line asks for; a text is written as a line."""
 
 
@@ -143,6 +148,8 @@ class GameSession:
     cancelled: bool = False
     cancel_noted: bool = False
     _ended: bool = False
+    _lost: bool = False
+    """Whether there is no position, since the last one was refused."""
     _warm: bool = False
     _session: Session | None = None
     """The search that runs."""
@@ -208,7 +215,13 @@ class GameSession:
             case str():
                 self._say([command])
             case Change():
+                self._lost |= "moves" in command.values
                 self._change(command.values)
+                self._lost &= "moves" not in command.values
+            case Lose():
+                self._lost = True
+            case Think() | Ask() if self._lost:
+                raise InvalidInput("position", "", "one that is accepted before: the last was refused")
             case Ready():
                 if self._session is None:
                     self._warm_up()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from cluster.analysis.session import Ask, Change, Command, Ready, Stop, Think, Thought
+from cluster.analysis.session import Ask, Change, Command, Lose, Ready, Stop, Think, Thought
 from cluster.matches.clock import Limit
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
@@ -57,7 +57,7 @@ class Ugi:
         try:
             return command(rest)
         except InvalidInput as error:
-            return [*self.refusal(error, asked_move=word == "go")]
+            return [*self.refusal(error, asked_move=word == "go"), *[Lose()] * (word == "position")]
 
     def answer(self, thought: Thought) -> list[str]:
         kept = [_note(f"{thought.kept} visits were kept from the last move")] if thought.kept else []
