@@ -9,6 +9,7 @@ https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -41,13 +42,18 @@ CONTROL: Mapping[str, tuple[Any, str]] = {
     "leastVisits": (dict, "an object: a whole number of visits for each move of the position"),
 }
 """Fields of a query that are no options of a search: their types, and what is accepted."""
+MOST_ID = 1000
+"""Most characters of an id, which each answer repeats."""
+SHOWN = 200
+"""Most characters of a value that an answer repeats."""
 
 
 class BadQuery(InvalidInput):
     """A line that is no query; ``answer`` is what is written for it."""
 
     def __init__(self, field: str, value: Any, accepted: str, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(field, value, accepted)
+        text, field = value if isinstance(value, str) else repr(value), field[:SHOWN]
+        super().__init__(field, value if len(text) <= SHOWN else f"{text[:SHOWN]}...", accepted)
         named = {} if id is None else {"id": id}
         self.answer = {**named, "error": str(self), "field": field, "accepted": accepted}
 
@@ -120,8 +126,9 @@ def read(line: str | bytes) -> list[Position] | Action:
     if not isinstance(query, dict):
         raise BadQuery("query", query, "a JSON object")
     name = query.get("id")
-    if not isinstance(name, str):
-        raise BadQuery("id", name, "a text, which is repeated in the answers")
+    if not isinstance(name, str) or len(name) > MOST_ID:
+        accepted = f"a text of at most {MOST_ID} characters, which is repeated in the answers"
+        raise BadQuery("id", name, accepted)
     if "action" in query:
         return _action(query, name)
     for field, (kinds, accepted) in CONTROL.items():
@@ -129,6 +136,9 @@ def read(line: str | bytes) -> list[Position] | Action:
         if field in query and (not isinstance(value, kinds) or isinstance(value, bool)):
             raise BadQuery(field, value, accepted, name)
     _check_options(query, name)
+    for field, same in SAME.items():
+        if field in query and same in query:
+            raise BadQuery(field, query[field], f"nothing with {same}, which is the same", name)
     moves = moves_of(query)
     if not all(isinstance(move, str) for move in moves):
         raise BadQuery("moves", moves, CONTROL["moves"][1], name)
@@ -139,10 +149,8 @@ def read(line: str | bytes) -> list[Position] | Action:
     known = all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns)
     if not known or not turns or len(set(turns)) < len(turns):
         raise BadQuery("analyzeTurns", turns, f"different whole numbers from 0 to {len(moves)}", name)
-    if query.get("reportDuringSearchEvery", 1) <= 0:
-        raise BadQuery(
-            "reportDuringSearchEvery", query["reportDuringSearchEvery"], "seconds, more than 0", name
-        )
+    if not 0 < (every_s := query.get("reportDuringSearchEvery", 1)) < math.inf:
+        raise BadQuery("reportDuringSearchEvery", every_s, CONTROL["reportDuringSearchEvery"][1], name)
     priorities = query.get("priorities", [query.get("priority", 0)] * len(turns))
     if len(priorities) != len(turns) or not all(type(each) is int for each in priorities):
         raise BadQuery("priorities", priorities, CONTROL["priorities"][1], name)

@@ -248,8 +248,11 @@ class Analyses:
         check_search(defaults, game)
         body.position = positions.seen(game, body.position)
         for number, query in enumerate(body.positions):
+            if len(text := json.dumps(query)) > limits.body_bytes:
+                accepted = f"a query of at most {limits.body_bytes} bytes"
+                raise InvalidInput(f"positions.{number}", f"{len(text)} bytes", accepted)
             try:
-                asked = found.add(json.dumps(query))
+                asked = found.add(text)
                 limits.within(asked[0].request(defaults))
                 if "position" in query:
                     query["position"] = positions.seen(game, query["position"])

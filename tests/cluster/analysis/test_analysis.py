@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+from math import inf, nan
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -91,7 +92,10 @@ def test_every_turn_is_searched_as_it_is_alone() -> None:
         ({"id": "q", "analyzeTurns": []}, "analyzeTurns"),
         ({"id": "q", "priority": 1.5}, "priority"),
         ({"id": "q", "analyzeTurns": [0], "priorities": []}, "priorities"),
-        ({"id": "q", "reportDuringSearchEvery": 0}, "reportDuringSearchEvery"),
+        *(({"id": "q", "reportDuringSearchEvery": s}, "reportDuringSearchEvery") for s in (0, nan, inf)),
+        ({"id": "q", "maxVisits": 10, "simulations": 20}, "maxVisits"),
+        ({"id": "q", "allow": "a1", "allowMoves": [{"moves": ["b1"]}]}, "allowMoves"),
+        ({"id": "q", "leastVisits": {"a1": 2}, "least_visits": "b1=3"}, "leastVisits"),
         ({"id": "q", "action": "stop"}, "action"),
         ({"id": "q", "action": "terminate"}, "terminateId"),
         ({"id": "q", "evaluator": "./net.py"}, "evaluator"),
@@ -111,6 +115,13 @@ def test_a_bad_query_gets_one_error_that_names_the_field(query: dict[str, Any] |
     assert answer["field"] == field
     assert answer["accepted"] in answer["error"]
     assert answer.get("id") == (query.get("id") if isinstance(query, dict) else None)
+
+
+@pytest.mark.parametrize("field", ["id", "moves", "position", "komi", "seed", "z" * 10**6])
+def test_an_answer_does_not_repeat_what_is_long(field: str) -> None:
+    (answer,) = asked({"id": "q", field: "z" * 10**6})
+    assert len(json.dumps(answer)) < 5000
+    assert answer["field"] == field[:200]
 
 
 def test_the_highest_priority_goes_first_and_the_older_of_equal_ones() -> None:
