@@ -27,6 +27,8 @@ WORKERS = "workers"
 TIMES = ("p1time", "p2time", "p1inc", "p2inc", "movetime")
 NUMBERS = (*TIMES, "nodes", "depth")
 """The words of `go` that a number follows; a depth means nothing here."""
+MOST = 10**15
+"""The largest of these numbers."""
 UNSET = "<empty>"
 NO_MOVE = "bestmove none"
 
@@ -92,11 +94,11 @@ def _note(text: str) -> str:
     return f"info string {text}"
 
 
-def _whole(name: str, text: str, low: float, high: float) -> int:
+def _whole(name: str, text: str, low: int, high: int) -> int:
     try:
         return whole_number(text, low, high)
     except ValueError:
-        raise InvalidInput(name, text, f"a whole number from {low:g} to {high:g}") from None
+        raise InvalidInput(name, text, f"a whole number from {low} to {high}") from None
 
 
 def _type_of(knob: Knob, default: Any) -> str:
@@ -138,7 +140,8 @@ def _go(words: list[str]) -> list[Command]:
     said = {}
     for word, value in zip(words, [*words[1:], ""], strict=False):
         if word in NUMBERS:
-            said[word] = _whole(word, value, -(2**53), 2**53)
+            # The time that is left may be less than none.
+            said[word] = _whole(word, value, -MOST if word in TIMES else 0, MOST)
     seconds = {name: said[name] / 1000 for name in TIMES if name in said}
     limits = [
         Limit(seconds.get("movetime"), seconds.get(f"p{player}time"), seconds.get(f"p{player}inc", 0.0))

@@ -113,6 +113,9 @@ def test_what_is_wrong_is_one_line_of_information(line: str) -> None:
 
 def test_a_wrong_go_still_gets_a_move() -> None:
     assert lines_of("go movetime soon")[-1] == lines_of("go nodes")[-1] == "bestmove none"
+    said, none = lines_of("go nodes -5")
+    assert said.endswith("'-5' is not accepted; expected a whole number from 0 to 1000000000000000")
+    assert none == "bestmove none"
 
 
 def test_positions_of_all_games_end_at_the_word_moves() -> None:

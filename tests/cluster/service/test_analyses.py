@@ -116,6 +116,9 @@ def test_the_asynchronous_client_gets_the_same(server: Server, client: Client) -
 @pytest.mark.parametrize(
     ("change", "field"),
     [
+        # What all positions begin with.
+        ({"moves": ["z9"]}, "moves"),
+        ({"position": "?"}, "position"),
         ({"game": "chess"}, "game"),
         ({"game": "./own.py"}, "game"),
         ({"simulations": 10**9}, "simulations"),
@@ -145,6 +148,7 @@ def test_what_is_wrong_is_refused_with_its_place(client: Client, change: dict[st
         client.analyse(BODY | change)
     assert error.value.field == field
     assert error.value.accepted
+    assert "List should" not in error.value.accepted
     assert str(error.value.value)
 
 
