@@ -167,7 +167,7 @@ class GameSession:
 
     def __post_init__(self) -> None:
         """Raises InvalidInput as `check_search` does."""
-        self._workers = max(1, self.executor.num_workers)
+        self._workers = self._most = max(1, self.executor.num_workers)
         self._drive: Drive[Session] = Drive(self.executor, self._looked)
         self._game = games.load(self.request.game)
         self._state = self._game.initial_state()
@@ -254,7 +254,9 @@ class GameSession:
         self._past = past + tuple(game.play_text(state, request.moves[played:]))
         if replace(request, **_FREE) != replace(before, **_FREE):
             self._kept = KeptTree(game)
-        self.request, self._game, self._state, self._workers = request, game, state, workers
+        self.request, self._game, self._state = request, game, state
+        # More would have lanes of which no worker takes care in time.
+        self._workers = min(workers, self._most)
 
     def _warm_up(self) -> None:
         """Load the kernels of short and of long searches, and of the rules, by two moves from the start."""

@@ -148,7 +148,7 @@ def cell_of(line: str) -> tuple[int, int]:
 @pytest.mark.slow
 def test_a_dialogue_with_all_that_managers_send() -> None:
     """With CR LF, junk, and commands while it thinks."""
-    with Talk(*ONE) as brain:
+    with Talk("--protocol", "gomocup", "--workers", "2") as brain:
         assert brain.ask("ABOUT").startswith('name="Banyan", version="')
         assert brain.ask("START 40").startswith("ERROR")
         assert brain.ask("BEGIN").startswith("ERROR")
@@ -171,6 +171,11 @@ def test_a_dialogue_with_all_that_managers_send() -> None:
         brain.tell("BOARD", *stones[:-1], "0,19,2")
         cell_of(brain.ask("DONE", *MOVE))
         assert brain.took_s < 1.0
+        # More threads than there are.
+        brain.tell("INFO thread_num 99999", "INFO timeout_turn 600", "RESTART")
+        assert brain.hear("OK") == "OK"
+        brain.ask("BEGIN", *MOVE)
+        assert not brain.all[-2].startswith("MESSAGE 0 ")
         # While it thinks: answers, an error, and then another game without the move of this one.
         brain.tell(
             "INFO timeout_turn 100000", "RESTART", "BEGIN", "TURN 0,0", "ABOUT", "INFO timeout_turn 100"
