@@ -116,8 +116,8 @@ def moves_of(query: Mapping[str, Any]) -> Sequence[str]:
     return moves.split() if isinstance(moves, str) else moves
 
 
-def read(line: str | bytes) -> list[Position] | Action:
-    """The positions of a query, or an action. Raises BadQuery."""
+def read(line: str | bytes, actions: Sequence[str] = ACTIONS) -> list[Position] | Action:
+    """The positions of a query, or one of these actions. Raises BadQuery."""
     try:
         query = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -130,7 +130,7 @@ def read(line: str | bytes) -> list[Position] | Action:
         accepted = f"a text of at most {MOST_ID} characters, which is repeated in the answers"
         raise BadQuery("id", name, accepted)
     if "action" in query:
-        return _action(query, name)
+        return _action(query, name, actions)
     for field, (kinds, accepted) in CONTROL.items():
         value = query.get(field)
         if field in query and (not isinstance(value, kinds) or isinstance(value, bool)):
@@ -167,9 +167,8 @@ class Queries:
 
     def add(self, line: str | bytes) -> list[Position]:
         """Read a query; returns its positions. Raises BadQuery."""
-        asked = read(line)
-        if isinstance(asked, Action):
-            raise BadQuery("action", asked.name, "none: queries only")
+        asked = read(line, actions=())
+        assert not isinstance(asked, Action)
         if (name := asked[0].id) in self._ids:
             raise BadQuery("id", name, "an id of its own: another query has this one")
         self._ids.add(name)
@@ -184,10 +183,10 @@ def _is_of_root(entry: Any) -> bool:
     return texts and entry.get("untilDepth", 1) == 1
 
 
-def _action(query: Mapping[str, Any], name: str) -> Action:
+def _action(query: Mapping[str, Any], name: str, actions: Sequence[str]) -> Action:
     action, turns = query["action"], query.get("turnNumbers")
-    if action not in ACTIONS:
-        raise BadQuery("action", action, " or ".join(ACTIONS), name)
+    if action not in actions:
+        raise BadQuery("action", action, " or ".join(actions) or "none: queries only", name)
     if action == TERMINATE and not isinstance(query.get("terminateId"), str):
         raise BadQuery("terminateId", query.get("terminateId"), "the id of a query", name)
     if turns is not None and not (isinstance(turns, list) and all(type(turn) is int for turn in turns)):

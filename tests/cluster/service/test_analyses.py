@@ -136,6 +136,7 @@ def test_the_asynchronous_client_gets_the_same(server: Server, client: Client) -
         ({"positions": [{"id": "a", "maxVisits": 10**9}]}, "positions.0.maxVisits"),
         ({"positions": [{"id": "a", "maxVisits": 9, "seconds": 1}]}, "positions.0.budget"),
         ({"positions": [{"id": "a", "action": "terminate_all"}]}, "positions.0.action"),
+        ({"positions": [{"id": "a", "action": "terminate"}]}, "positions.0.action"),
         ({"positions": [{"id": str(n)} for n in range(MOST_POSITIONS + 1)]}, "positions"),
         (
             {"positions": [{"id": n, "moves": ["a1"] * 6000, "analyzeTurns": [*range(6000)]} for n in "ab"]},
