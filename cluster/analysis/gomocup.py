@@ -25,6 +25,7 @@ UNLIMITED = 2**31 - 1
 """The time left, in milliseconds, that stands for no limit."""
 OWN, OTHERS = 1, 2
 """Whose a stone is."""
+NO_START = "no START before"
 PV_SHOWN = 8
 TREES_SHARE = 0.75
 """Share that trees get of the memory below the manager's limit; the rest is for what else a search needs."""
@@ -49,13 +50,15 @@ class Gomocup:
         self._thinking = False
         self._infos: dict[str, int] = {}
         """What the manager has said, by key."""
+        self._taken_ms = 0
+        """Time of the searches of this game."""
         self._used_mb: float | None = None
         """The memory of this process without trees."""
         self._commands: Mapping[str, Callable[[str], list[Command]]] = {
             "ABOUT": lambda _: [f'name="Banyan", version="{version}"'],
             "START": self._start,
             "RECTSTART": lambda _: _error("only square boards are supported"),
-            "RESTART": lambda _: self._start(str(self._size)),
+            "RESTART": lambda _: self._start(str(self._size)) if self._size else _error(NO_START),
             "INFO": self._info,
             "BEGIN": self._begin,
             "TURN": self._take_turn,
@@ -84,8 +87,7 @@ class Gomocup:
         assert cell is not None
         x, y = cell[1], self._size - 1 - cell[0]
         self._stones[x, y] = OWN
-        if "time_left" not in self._infos and "timeout_match" in self._infos:
-            self._infos["timeout_match"] -= math.ceil(1000 * thought.elapsed_s)
+        self._taken_ms += math.ceil(1000 * thought.elapsed_s)
         found = f"{thought.simulations} simulations, {thought.per_s:.0f}/s, value {thought.value:+.3f}"
         found += f", {thought.kept} visits kept" if thought.kept else ""
         return [f"MESSAGE {found}, line {' '.join(thought.pv[:PV_SHOWN])}", f"{x},{y}"]
@@ -99,8 +101,8 @@ class Gomocup:
 
     def _start(self, rest: str) -> list[Command]:
         if not re.fullmatch("[1-9][0-9]{0,3}", rest):
-            return _error("the size of the board is missing")
-        self._size = int(rest)
+            return _error(f"START {rest[:40]}: expected the size of the board")
+        self._size, self._taken_ms = int(rest), 0
         return [*self._clear(), Change(self._position()), Ready("OK")]
 
     def _clear(self) -> list[Command]:
@@ -124,8 +126,13 @@ class Gomocup:
 
     def _take_turn(self, rest: str) -> list[Command]:
         cell = self._cell(rest)
-        if cell is None or cell in self._stones or self._thinking:
-            return _error(f"TURN {rest[:40]}: no empty cell, or not your turn")
+        if not self._size:
+            return _error(NO_START)
+        if self._thinking:
+            return _error(f"TURN {rest[:40]}: not before the move that is searched")
+        if cell is None or cell in self._stones:
+            most = self._size - 1
+            return _error(f"TURN {rest[:40]}: expected x,y of an empty cell, at most {most},{most}")
         self._stones[cell] = OTHERS
         return self._think()
 
@@ -163,13 +170,13 @@ class Gomocup:
         if rule not in OVERLINES:
             return _error(f"rule {rule} is not supported: 0 (freestyle) and 1 (exactly five) are")
         if not self._size:
-            return _error("no START before")
+            return _error(NO_START)
         others = [*self._stones.values()].count(OTHERS)
         if others - (len(self._stones) - others) not in (0, 1):
             return _error("it is not your turn by the number of stones")
         # No key: no limit. For the whole match 0 is none either, and for the rest of it UNLIMITED is.
         move_ms, match_ms = infos.get("timeout_turn"), infos.get("timeout_match")
-        left_ms = infos.get("time_left", match_ms or UNLIMITED)
+        left_ms = infos.get("time_left", match_ms - self._taken_ms if match_ms else UNLIMITED)
         limit = Limit(
             None if move_ms is None else move_ms / 1000, None if left_ms >= UNLIMITED else left_ms / 1000
         )

@@ -36,7 +36,7 @@ from cluster.system.terminal import Output, count, duration, rate, results, writ
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 from search.players.presets import STRONGEST, with_preset
-from search.prepare import check_search
+from search.prepare import check_search, root_position
 from search.request import SearchRequest
 
 GOMOCUP = "gomocup"
@@ -178,10 +178,11 @@ def run_analysis(
 
 
 def analysed(defaults: SearchRequest) -> Analysed:
-    """What the positions of a command have in common. Raises InvalidInput."""
+    """What the positions of a command have in common. Raises InvalidInput, also for their beginning."""
     source = games.source_of_spec(defaults.game)
     game = games.load(defaults.game, source)
     check_search(defaults, game)
+    root_position(defaults, game)
     return Analysed(game.spec, source, defaults)
 
 
@@ -192,7 +193,11 @@ def positions_of(file: Path) -> list[Position]:
     Raises InvalidInput (file), OSError.
     """
     found = Queries()
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file", str(file), f"text in UTF-8 ({error.reason} at {error.start})") from None
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         text = line if line.lstrip().startswith("{") else json.dumps({"id": str(number), "moves": line})

@@ -9,6 +9,7 @@ https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -41,13 +42,18 @@ CONTROL: Mapping[str, tuple[Any, str]] = {
     "leastVisits": (dict, "an object: a whole number of visits for each move of the position"),
 }
 """Fields of a query that are no options of a search: their types, and what is accepted."""
+MOST_ID = 1000
+"""Most characters of an id, which each answer repeats."""
+SHOWN = 200
+"""Most characters of a value that an answer repeats."""
 
 
 class BadQuery(InvalidInput):
     """A line that is no query; ``answer`` is what is written for it."""
 
     def __init__(self, field: str, value: Any, accepted: str, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(field, value, accepted)
+        text, field = value if isinstance(value, str) else repr(value), field[:SHOWN]
+        super().__init__(field, value if len(text) <= SHOWN else f"{text[:SHOWN]}...", accepted)
         named = {} if id is None else {"id": id}
         self.answer = {**named, "error": str(self), "field": field, "accepted": accepted}
 
@@ -110,8 +116,8 @@ def moves_of(query: Mapping[str, Any]) -> Sequence[str]:
     return moves.split() if isinstance(moves, str) else moves
 
 
-def read(line: str | bytes) -> list[Position] | Action:
-    """The positions of a query, or an action. Raises BadQuery."""
+def read(line: str | bytes, actions: Sequence[str] = ACTIONS) -> list[Position] | Action:
+    """The positions of a query, or one of these actions. Raises BadQuery."""
     try:
         query = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -120,15 +126,19 @@ def read(line: str | bytes) -> list[Position] | Action:
     if not isinstance(query, dict):
         raise BadQuery("query", query, "a JSON object")
     name = query.get("id")
-    if not isinstance(name, str):
-        raise BadQuery("id", name, "a text, which is repeated in the answers")
+    if not isinstance(name, str) or len(name) > MOST_ID:
+        accepted = f"a text of at most {MOST_ID} characters, which is repeated in the answers"
+        raise BadQuery("id", name, accepted)
     if "action" in query:
-        return _action(query, name)
+        return _action(query, name, actions)
     for field, (kinds, accepted) in CONTROL.items():
         value = query.get(field)
         if field in query and (not isinstance(value, kinds) or isinstance(value, bool)):
             raise BadQuery(field, value, accepted, name)
     _check_options(query, name)
+    for field, same in SAME.items():
+        if field in query and same in query:
+            raise BadQuery(field, query[field], f"nothing with {same}, which is the same", name)
     moves = moves_of(query)
     if not all(isinstance(move, str) for move in moves):
         raise BadQuery("moves", moves, CONTROL["moves"][1], name)
@@ -139,10 +149,8 @@ def read(line: str | bytes) -> list[Position] | Action:
     known = all(type(turn) is int and 0 <= turn <= len(moves) for turn in turns)
     if not known or not turns or len(set(turns)) < len(turns):
         raise BadQuery("analyzeTurns", turns, f"different whole numbers from 0 to {len(moves)}", name)
-    if query.get("reportDuringSearchEvery", 1) <= 0:
-        raise BadQuery(
-            "reportDuringSearchEvery", query["reportDuringSearchEvery"], "seconds, more than 0", name
-        )
+    if not 0 < (every_s := query.get("reportDuringSearchEvery", 1)) < math.inf:
+        raise BadQuery("reportDuringSearchEvery", every_s, CONTROL["reportDuringSearchEvery"][1], name)
     priorities = query.get("priorities", [query.get("priority", 0)] * len(turns))
     if len(priorities) != len(turns) or not all(type(each) is int for each in priorities):
         raise BadQuery("priorities", priorities, CONTROL["priorities"][1], name)
@@ -159,9 +167,8 @@ class Queries:
 
     def add(self, line: str | bytes) -> list[Position]:
         """Read a query; returns its positions. Raises BadQuery."""
-        asked = read(line)
-        if isinstance(asked, Action):
-            raise BadQuery("action", asked.name, "none: queries only")
+        asked = read(line, actions=())
+        assert not isinstance(asked, Action)
         if (name := asked[0].id) in self._ids:
             raise BadQuery("id", name, "an id of its own: another query has this one")
         self._ids.add(name)
@@ -176,10 +183,10 @@ def _is_of_root(entry: Any) -> bool:
     return texts and entry.get("untilDepth", 1) == 1
 
 
-def _action(query: Mapping[str, Any], name: str) -> Action:
+def _action(query: Mapping[str, Any], name: str, actions: Sequence[str]) -> Action:
     action, turns = query["action"], query.get("turnNumbers")
-    if action not in ACTIONS:
-        raise BadQuery("action", action, " or ".join(ACTIONS), name)
+    if action not in actions:
+        raise BadQuery("action", action, " or ".join(actions) or "none: queries only", name)
     if action == TERMINATE and not isinstance(query.get("terminateId"), str):
         raise BadQuery("terminateId", query.get("terminateId"), "the id of a query", name)
     if turns is not None and not (isinstance(turns, list) and all(type(turn) is int for turn in turns)):

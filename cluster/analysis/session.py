@@ -89,7 +89,12 @@ class Ask:
     text_of: Callable[[Game, State], str]
 
 
-Command = str | Change | Ready | Think | Stop | Ask
+@dataclass(frozen=True)
+class Lose:
+    """Have no position until `Change` sets one: what was asked for next would be about another one."""
+
+
+Command = str | Change | Ready | Think | Stop | Ask | Lose
 """What a line asks for; a text is written as a line."""
 
 
@@ -143,6 +148,8 @@ class GameSession:
     cancelled: bool = False
     cancel_noted: bool = False
     _ended: bool = False
+    _lost: bool = False
+    """Whether there is no position, since the last one was refused."""
     _warm: bool = False
     _session: Session | None = None
     """The search that runs."""
@@ -160,7 +167,7 @@ class GameSession:
 
     def __post_init__(self) -> None:
         """Raises InvalidInput as `check_search` does."""
-        self._workers = max(1, self.executor.num_workers)
+        self._workers = self._most = max(1, self.executor.num_workers)
         self._drive: Drive[Session] = Drive(self.executor, self._looked)
         self._game = games.load(self.request.game)
         self._state = self._game.initial_state()
@@ -208,7 +215,13 @@ class GameSession:
             case str():
                 self._say([command])
             case Change():
+                self._lost |= "moves" in command.values
                 self._change(command.values)
+                self._lost &= "moves" not in command.values
+            case Lose():
+                self._lost = True
+            case Think() | Ask() if self._lost:
+                raise InvalidInput("position", "", "one that is accepted before: the last was refused")
             case Ready():
                 if self._session is None:
                     self._warm_up()
@@ -241,7 +254,9 @@ class GameSession:
         self._past = past + tuple(game.play_text(state, request.moves[played:]))
         if replace(request, **_FREE) != replace(before, **_FREE):
             self._kept = KeptTree(game)
-        self.request, self._game, self._state, self._workers = request, game, state, workers
+        self.request, self._game, self._state = request, game, state
+        # More would have lanes of which no worker takes care in time.
+        self._workers = min(workers, self._most)
 
     def _warm_up(self) -> None:
         """Load the kernels of short and of long searches, and of the rules, by two moves from the start."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from cluster.analysis.session import Ask, Change, Command, Ready, Stop, Think, Thought
+from cluster.analysis.session import Ask, Change, Command, Lose, Ready, Stop, Think, Thought
 from cluster.matches.clock import Limit
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
@@ -27,6 +27,8 @@ WORKERS = "workers"
 TIMES = ("p1time", "p2time", "p1inc", "p2inc", "movetime")
 NUMBERS = (*TIMES, "nodes", "depth")
 """The words of `go` that a number follows; a depth means nothing here."""
+MOST = 10**15
+"""The largest of these numbers."""
 UNSET = "<empty>"
 NO_MOVE = "bestmove none"
 
@@ -57,7 +59,7 @@ class Ugi:
         try:
             return command(rest)
         except InvalidInput as error:
-            return [*self.refusal(error, asked_move=word == "go")]
+            return [*self.refusal(error, asked_move=word == "go"), *[Lose()] * (word == "position")]
 
     def answer(self, thought: Thought) -> list[str]:
         kept = [_note(f"{thought.kept} visits were kept from the last move")] if thought.kept else []
@@ -92,11 +94,11 @@ def _note(text: str) -> str:
     return f"info string {text}"
 
 
-def _whole(name: str, text: str, low: float, high: float) -> int:
+def _whole(name: str, text: str, low: int, high: int) -> int:
     try:
         return whole_number(text, low, high)
     except ValueError:
-        raise InvalidInput(name, text, f"a whole number from {low:g} to {high:g}") from None
+        raise InvalidInput(name, text, f"a whole number from {low} to {high}") from None
 
 
 def _type_of(knob: Knob, default: Any) -> str:
@@ -138,7 +140,8 @@ def _go(words: list[str]) -> list[Command]:
     said = {}
     for word, value in zip(words, [*words[1:], ""], strict=False):
         if word in NUMBERS:
-            said[word] = _whole(word, value, -(2**53), 2**53)
+            # The time that is left may be less than none.
+            said[word] = _whole(word, value, -MOST if word in TIMES else 0, MOST)
     seconds = {name: said[name] / 1000 for name in TIMES if name in said}
     limits = [
         Limit(seconds.get("movetime"), seconds.get(f"p{player}time"), seconds.get(f"p{player}inc", 0.0))

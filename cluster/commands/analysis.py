@@ -108,7 +108,7 @@ def engine(
     from cluster.analysis.launch import run_engine, run_protocol
 
     if not request.game and protocol != GOMOCUP:
-        refuse("game", "", f"a game with protocol {protocol}; gomocup alone is of one")
+        refuse("game", "", f"the name of a game: with protocol {protocol} there is none by default")
     request = replace(request, game=request.game or GOMOKU)
     if protocol != ANALYSIS:
         return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)

@@ -143,8 +143,8 @@ class PlayLoop:
         return True
 
     def _refuse(self, error: InvalidInput) -> None:
-        what = f"{error.value!r} is not accepted; expected " if error.value != "" else ""
-        self._write(f"{what}{error.accepted}")
+        what = f"{error.value!r} is not accepted; " if error.value != "" else ""
+        self._write(f"{what}expected {error.accepted}")
 
     def _obey(self, words: list[str]) -> None:
         command = self._commands.get(words[0])

@@ -31,7 +31,7 @@ from cluster.service.records import CANCELLED, DONE, FAILED
 from cluster.service.request_models import MOST_POSITIONS, AnalysisBody
 from cluster.service.searches import Searches
 from games.errors import InvalidInput, counted
-from search.prepare import check_search
+from search.prepare import check_search, root_position
 
 KEEP_S = 0.2
 """Seconds between two writes of the answers that have come."""
@@ -247,9 +247,13 @@ class Analyses:
         defaults, game = body.request(limits), positions.load(body.game)
         check_search(defaults, game)
         body.position = positions.seen(game, body.position)
+        root_position(defaults, game)
         for number, query in enumerate(body.positions):
+            if len(text := json.dumps(query)) > limits.body_bytes:
+                accepted = f"a query of at most {limits.body_bytes} bytes"
+                raise InvalidInput(f"positions.{number}", f"{len(text)} bytes", accepted)
             try:
-                asked = found.add(json.dumps(query))
+                asked = found.add(text)
                 limits.within(asked[0].request(defaults))
                 if "position" in query:
                     query["position"] = positions.seen(game, query["position"])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 200
@@ -24,6 +24,15 @@ FIELDS = {"memory": "memory_mb", "budget": "simulations, seconds"}
 """By field of a search request: its name in the API, if it differs."""
 SCHEMA = "#/components/schemas/{model}"
 """Where OpenAPI has the schema of a model."""
+NAMES = {
+    "model_attributes_type": "a JSON object",
+    "dict_type": "a JSON object",
+    "list_type": "a list",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "none_required": "null",
+}
+"""By type of a fault: what is accepted, where the validator's words are of Python."""
 LOG = logging.getLogger("banyan.problems")
 
 
@@ -98,7 +107,7 @@ def of_validation(error: RequestValidationError | ValidationError) -> Problem:
     found: list[dict[str, Any]] = []
     for each in error.errors():
         where = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
-        accepted = each["msg"].removeprefix("Input should be ")
+        accepted = NAMES.get(each["type"], each["msg"].removeprefix("Input should be "))
         value = each.get("input")
         if isinstance(invalid := each.get("ctx", {}).get("error"), InvalidInput):
             where, value, accepted = [*where, invalid.field], invalid.value, invalid.accepted
@@ -106,10 +115,12 @@ def of_validation(error: RequestValidationError | ValidationError) -> Problem:
             accepted = (
                 f"at most {each['ctx']['max_length']} {'characters' if isinstance(value, str) else 'entries'}"
             )
+        elif each["type"] == "too_short":
+            accepted = f"at least {counted(each['ctx']['min_length'], 'entry', 'entries')}"
         elif each["type"] == "missing":
             value, accepted = None, "a value: this field is required"
         elif each["type"] == "json_invalid":
-            where, accepted = ["body"], "JSON"
+            where, value, accepted = ["body"], getattr(error, "body", ""), f"JSON ({each['ctx']['error']})"
         found.append({"field": ".".join(where) or "body", "value": shown(value), "accepted": accepted})
     first = found[0]
     detail = f"{first['field']}: {first['value']!r} is not accepted; expected {first['accepted']}"

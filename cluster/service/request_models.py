@@ -180,7 +180,10 @@ else:
 class AnalysisBody(SearchBody):
     """Many positions of a game that are searched alike. The other fields are defaults, as in a search."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [ANALYSIS_EXAMPLE]})
+    # What a query may have is stored as it came: so may infinity be.
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [ANALYSIS_EXAMPLE]}, ser_json_inf_nan="constants"
+    )
 
     positions: list[Query] = Field(
         min_length=1,

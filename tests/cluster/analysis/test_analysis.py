@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+from math import inf, nan
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -23,7 +24,7 @@ from cluster.system.kept_folder import whole_lines
 from cluster.workers.inline import InlineExecutor
 from games.errors import InvalidInput
 from search.request import SearchRequest
-from tests.cluster.command import BANYAN, banyan, start
+from tests.cluster.command import BANYAN, Here, banyan, start
 from tests.cluster.processes import named
 from tests.waiting import eventually
 
@@ -91,7 +92,10 @@ def test_every_turn_is_searched_as_it_is_alone() -> None:
         ({"id": "q", "analyzeTurns": []}, "analyzeTurns"),
         ({"id": "q", "priority": 1.5}, "priority"),
         ({"id": "q", "analyzeTurns": [0], "priorities": []}, "priorities"),
-        ({"id": "q", "reportDuringSearchEvery": 0}, "reportDuringSearchEvery"),
+        *(({"id": "q", "reportDuringSearchEvery": s}, "reportDuringSearchEvery") for s in (0, nan, inf)),
+        ({"id": "q", "maxVisits": 10, "simulations": 20}, "maxVisits"),
+        ({"id": "q", "allow": "a1", "allowMoves": [{"moves": ["b1"]}]}, "allowMoves"),
+        ({"id": "q", "leastVisits": {"a1": 2}, "least_visits": "b1=3"}, "leastVisits"),
         ({"id": "q", "action": "stop"}, "action"),
         ({"id": "q", "action": "terminate"}, "terminateId"),
         ({"id": "q", "evaluator": "./net.py"}, "evaluator"),
@@ -111,6 +115,13 @@ def test_a_bad_query_gets_one_error_that_names_the_field(query: dict[str, Any] |
     assert answer["field"] == field
     assert answer["accepted"] in answer["error"]
     assert answer.get("id") == (query.get("id") if isinstance(query, dict) else None)
+
+
+@pytest.mark.parametrize("field", ["id", "moves", "position", "komi", "seed", "z" * 10**6])
+def test_an_answer_does_not_repeat_what_is_long(field: str) -> None:
+    (answer,) = asked({"id": "q", field: "z" * 10**6})
+    assert len(json.dumps(answer)) < 5000
+    assert answer["field"] == field[:200]
 
 
 def test_the_highest_priority_goes_first_and_the_older_of_equal_ones() -> None:
@@ -234,6 +245,25 @@ def test_a_file_has_equal_answers_on_any_number_of_workers_and_after_kills(tmp_p
     assert outs[0].read_text() == outs[1].read_text() == outs[2].read_text()
     assert len(outs[0].read_text().splitlines()) == 72
     assert not part.exists()
+
+
+def test_a_file_that_is_no_text_and_a_wrong_beginning_are_one_error(tmp_path: Path, here: Here) -> None:
+    file = tmp_path / "moves.txt"
+    file.write_bytes(b"a1\n\xff\n")
+    command = ("analyze", "tictactoe", str(file), "--executor", "inline", "--simulations", "9")
+    assert "text in UTF-8 (invalid start byte at 3)" in here.refusal(*command)
+    # As other programs write it: with a mark at the beginning, and other ends of lines in texts.
+    file.write_text('\ufeffa1\r\n{"id": "q\u2028", "moves": "b2"}\r\n', encoding="utf-8")
+    status, out, err = banyan(*command, "--json")
+    assert status == 0, err
+    assert [(each["id"], "error" in each) for each in map(json.loads, out.splitlines())] == [
+        ("1", False),
+        ("q\u2028", False),
+    ]
+    assert here.refusal(*command, "--moves", "z9").count("z9") == 1
+    assert "--position" in here.refusal(*command, "--position", "?")
+    assert "--moves" in here.refusal("engine", "tictactoe", "--moves", "z9")
+    assert "the name of a game" in here.refusal("engine")
 
 
 def test_a_file_is_answered_in_its_order_as_table_json_and_csv(tmp_path: Path) -> None:

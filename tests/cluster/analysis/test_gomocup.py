@@ -11,7 +11,7 @@ import pytest
 
 import games
 from cluster.analysis.gomocup import Gomocup
-from cluster.analysis.session import Change, Command, Ready, Stop, Think
+from cluster.analysis.session import Change, Command, Ready, Stop, Think, Thought
 from games.errors import InvalidInput
 from tests.cluster.analysis.talk import Talk
 from tests.cluster.command import Here
@@ -73,6 +73,16 @@ def test_limits_follow_what_the_manager_says() -> None:
     assert (limit.move_s, limit.left_s) == (0.0, None)
 
 
+def test_the_time_of_a_match_is_counted_where_the_manager_does_not() -> None:
+    brain, thought = grammar(), Thought("c3", 0.0, 9, 1.5, ("c3",))
+    for match_ms, left_s in ((0, None), (60_000, 58.5)):
+        for _ in range(2):
+            think = asked(brain, f"INFO timeout_match {match_ms}", "START 5", "BEGIN")[1]
+            assert think.limits[0].left_s == (match_ms / 1000 or None)
+            assert brain.answer(thought)[-1] == "2,2"
+            assert asked(brain, "TURN 0,0")[1].limits[0].left_s == left_s
+
+
 def test_a_board_is_set_by_moves_where_they_came_in_turns_and_by_its_text_else() -> None:
     brain = grammar()
     change, _ = asked(brain, "START 5", "BOARD", "0,0,2", "1,0,1", "4,4,2", "DONE")
@@ -101,6 +111,7 @@ def test_a_board_is_set_by_moves_where_they_came_in_turns_and_by_its_text_else()
         ("START",),
         ("START many",),
         ("RECTSTART 10,12",),
+        ("START 15 15",),
         ("START 15", "TURN 15,0"),
         ("START 15", "TURN"),
         ("START 15", "TURN 1;1"),
@@ -137,7 +148,7 @@ def cell_of(line: str) -> tuple[int, int]:
 @pytest.mark.slow
 def test_a_dialogue_with_all_that_managers_send() -> None:
     """With CR LF, junk, and commands while it thinks."""
-    with Talk(*ONE) as brain:
+    with Talk("--protocol", "gomocup", "--workers", "2") as brain:
         assert brain.ask("ABOUT").startswith('name="Banyan", version="')
         assert brain.ask("START 40").startswith("ERROR")
         assert brain.ask("BEGIN").startswith("ERROR")
@@ -160,6 +171,11 @@ def test_a_dialogue_with_all_that_managers_send() -> None:
         brain.tell("BOARD", *stones[:-1], "0,19,2")
         cell_of(brain.ask("DONE", *MOVE))
         assert brain.took_s < 1.0
+        # More threads than there are.
+        brain.tell("INFO thread_num 99999", "INFO timeout_turn 600", "RESTART")
+        assert brain.hear("OK") == "OK"
+        brain.ask("BEGIN", *MOVE)
+        assert not brain.all[-2].startswith("MESSAGE 0 ")
         # While it thinks: answers, an error, and then another game without the move of this one.
         brain.tell(
             "INFO timeout_turn 100000", "RESTART", "BEGIN", "TURN 0,0", "ABOUT", "INFO timeout_turn 100"

@@ -10,7 +10,7 @@ import pytest
 
 import games
 import search
-from cluster.analysis.session import Ask, Change, Command, Ready, Stop, Think
+from cluster.analysis.session import Ask, Change, Command, Lose, Ready, Stop, Think
 from cluster.analysis.ugi import OPTIONS, Ugi
 from cluster.matches.clock import Limit
 from games.catalogue import built_in
@@ -42,7 +42,7 @@ def changes_of(line: str) -> dict[str, Any]:
 
 def lines_of(line: str) -> tuple[str, ...]:
     lines = tuple(each for each in read(line) if isinstance(each, str))
-    assert lines == tuple(read(line))
+    assert lines == tuple(each for each in read(line) if each != Lose())
     return lines
 
 
@@ -113,6 +113,9 @@ def test_what_is_wrong_is_one_line_of_information(line: str) -> None:
 
 def test_a_wrong_go_still_gets_a_move() -> None:
     assert lines_of("go movetime soon")[-1] == lines_of("go nodes")[-1] == "bestmove none"
+    said, none = lines_of("go nodes -5")
+    assert said.endswith("'-5' is not accepted; expected a whole number from 0 to 1000000000000000")
+    assert none == "bestmove none"
 
 
 def test_positions_of_all_games_end_at_the_word_moves() -> None:
@@ -177,11 +180,15 @@ def test_a_dialogue_with_all_that_arbiters_send() -> None:
         assert engine.ask("stop\r\nisready") == "readyok"
         engine.tell("go infinite", "go nodes 10")
         assert [engine.hear("bestmove")[:8] for _ in range(2)] == ["bestmove"] * 2
-        # What is wrong leaves the position as it was.
-        assert engine.ask("position startpos moves z9").startswith("info string moves")
-        assert engine.ask("position fen x").startswith("info string position")
-        assert engine.ask("\0\xff junk " * 999).startswith("info string unknown")
-        assert engine.ask("query p1turn") == "response true"
+        # After a position that was refused no move is made in another one, whatever comes between.
+        for wrong in ("position startpos moves z9", "position fen x", "position somewhere"):
+            assert engine.ask(wrong).startswith("info string ")
+            assert engine.ask("\0\xff junk " * 999).startswith("info string unknown")
+            engine.tell("setoption name seed value 6")
+            assert engine.ask("query p1turn").startswith("info string position")
+            assert engine.ask("go movetime 50", "bestmove") == "bestmove none"
+            engine.tell("position startpos")
+            assert engine.ask("query p1turn") == "response true"
         engine.tell("position fen 7/7/7/6x/o5o/oxxxo1x o moves f")
         assert engine.ask("query p1turn") == "response true"
         # A line of four: there is no move.

@@ -104,6 +104,9 @@ def test_bad_input_is_one_line_and_the_prompt_again() -> None:
     answers = [talk.told[i + 1 : j] for i, j in pairwise(at)]
     assert [len(answer) for answer in answers] == [1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1]
     assert all("\n" not in line for answer in answers for line in answer)
+    assert [line.partition("expected ")[1:] for line in answers[8]] == [
+        ("expected ", "a move of yours before it")
+    ]
 
 
 def test_undo_takes_back_to_the_last_choice_of_the_person() -> None:

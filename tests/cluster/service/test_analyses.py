@@ -116,6 +116,9 @@ def test_the_asynchronous_client_gets_the_same(server: Server, client: Client) -
 @pytest.mark.parametrize(
     ("change", "field"),
     [
+        # What all positions begin with.
+        ({"moves": ["z9"]}, "moves"),
+        ({"position": "?"}, "position"),
         ({"game": "chess"}, "game"),
         ({"game": "./own.py"}, "game"),
         ({"simulations": 10**9}, "simulations"),
@@ -125,11 +128,15 @@ def test_the_asynchronous_client_gets_the_same(server: Server, client: Client) -
         ({"positions": [1]}, "positions.0"),
         ({"positions": [{"id": "a"}, {}]}, "positions.1.id"),
         ({"positions": [{"id": "a"}, {"id": "a"}]}, "positions.1.id"),
+        # Each of its answers would repeat it.
+        ({"positions": [{"id": "x" * 1001}]}, "positions.0.id"),
+        ({"positions": [{"id": "a", "moves": ["x" * 300_000]}]}, "positions.0"),
         ({"positions": [{"id": "a", "komi": 7}]}, "positions.0.komi"),
         ({"positions": [{"id": "a", "moves": "a1", "analyzeTurns": [2]}]}, "positions.0.analyzeTurns"),
         ({"positions": [{"id": "a", "maxVisits": 10**9}]}, "positions.0.maxVisits"),
         ({"positions": [{"id": "a", "maxVisits": 9, "seconds": 1}]}, "positions.0.budget"),
         ({"positions": [{"id": "a", "action": "terminate_all"}]}, "positions.0.action"),
+        ({"positions": [{"id": "a", "action": "terminate"}]}, "positions.0.action"),
         ({"positions": [{"id": str(n)} for n in range(MOST_POSITIONS + 1)]}, "positions"),
         (
             {"positions": [{"id": n, "moves": ["a1"] * 6000, "analyzeTurns": [*range(6000)]} for n in "ab"]},
@@ -142,7 +149,18 @@ def test_what_is_wrong_is_refused_with_its_place(client: Client, change: dict[st
         client.analyse(BODY | change)
     assert error.value.field == field
     assert error.value.accepted
+    assert "List should" not in error.value.accepted
     assert str(error.value.value)
+
+
+def test_an_infinite_option_is_stored_as_it_came(server: Server, client: Client) -> None:
+    text = (
+        '{"game": "tictactoe", "simulations": 9, "positions": [{"id": "a", "first_play_urgency": Infinity}]}'
+    )
+    url = f"{server.url}/api/v1/analyses"
+    answer = http.post(url, content=text, headers={"Content-Type": "application/json"})
+    (found,) = client.results(answer.json()["id"])
+    assert found["stoppedBy"] == "simulations"
 
 
 def test_a_body_has_a_greatest_size_and_the_queue_a_greatest_length(server: Server, client: Client) -> None:
@@ -150,7 +168,9 @@ def test_a_body_has_a_greatest_size_and_the_queue_a_greatest_length(server: Serv
         client.analyse(BODY | {"positions": [{"id": "x" * 5_000_000}]})
     assert too_large.value.status == 413
     # More than a search may have.
-    assert client.analyse(BODY | {"positions": [{"id": "x" * 1_000_000}]})["state"] == "queued"
+    many = [{"id": f"{n:0>900}"} for n in range(1000)]
+    large = client.analyse(BODY | {"positions": many})
+    assert client.cancel_analysis(large["id"])["state"] == "cancelled"
     url, accepted = f"{server.url}/api/v1/analyses", []
     while (answer := http.post(url, json=LONG)).status_code == 202:
         accepted.append(answer.json()["id"])

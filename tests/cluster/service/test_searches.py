@@ -249,7 +249,7 @@ def test_searches_are_found_by_a_text_in_their_game(server: Server, client: Clie
             SMALL | {"lane": 3},
             "lane: 3 is not accepted; expected a field of this object (did you mean lanes?)",
         ),
-        (SMALL | {"priority": "high"}, "priority: 'high' is not accepted; expected a valid integer"),
+        (SMALL | {"priority": "high"}, "priority: 'high' is not accepted; expected a whole number"),
     ],
 )
 def test_a_malformed_body_is_refused_in_a_sentence(server: Server, body: Any, detail: str) -> None:
@@ -299,15 +299,28 @@ def test_what_cannot_be_is_refused_by_its_field(client: Client, change: dict[str
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b'"x"', b'{"game": NaN}', b"\xff", b"[" * 100_000, b"9" * 5000]
+    ("body", "detail"),
+    [
+        (b"", "body: None is not accepted"),
+        (b'{"game": ', "body: '{\"game\": ' is not accepted; expected JSON (Expecting value)"),
+        (b"[]", "body: '[]' is not accepted; expected a JSON object"),
+        (b'"x"', "body: 'x' is not accepted; expected a JSON object"),
+        (b'{"game": NaN}', "game: 'nan' is not accepted"),
+        (b'{"game": "hex", "moves": "a1"}', "moves: 'a1' is not accepted; expected a list"),
+        (b'{"game": "hex", "priority": "x"}', "priority: 'x' is not accepted; expected a whole number"),
+        (b"\xff", "body: "),
+        (b"[" * 100_000, "body: '[["),
+        (b"9" * 5000, "body: '999"),
+    ],
 )
-def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes) -> None:
+def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes, detail: str) -> None:
     answer = http.post(
         f"{server.url}/api/v1/searches", content=body, headers={"content-type": "application/json"}
     )
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["status"] == answer.status_code == 422
     assert answer.json()["field"] and answer.json()["accepted"]
+    assert answer.json()["detail"].startswith(detail)
 
 
 def test_what_is_not_there_is_not_found(client: Client, server: Server) -> None:
