@@ -295,13 +295,10 @@ class GameSession:
         if not legal:
             raise InvalidInput("moves", " ".join(request.moves), "a position in which the game is not over")
         limit = asked.limits[int(game.calls.current_player(state))]
-        # What a decided move leaves is there for later ones.
-        early = limit.left_s is not None and request.final_move == "robust"
-        to_go = moves_to_go(len(request.moves), game.max_plies, stops_early=early)
-        seconds = seconds_for_move(limit, to_go)
+        seconds = seconds_for_move(limit, moves_to_go(len(request.moves), game.max_plies))
         if seconds is not None:
             seconds = LEAST_S if len(legal) == 1 else min(seconds, MOST_S)
-            request = replace(request, simulations=None, seconds=seconds, early_stop=early)
+            request = replace(request, simulations=None, seconds=seconds)
         elif asked.endless or asked.simulations is not None:
             request = replace(request, simulations=asked.simulations, seconds=None)
         request = for_workers(request, self._workers)

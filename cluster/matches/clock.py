@@ -15,8 +15,6 @@ from games.errors import InvalidInput
 MOST_TO_GO = 25
 """Most moves of a player that are reckoned with: games are over long before the most plies that their rules
 allow. A player then thinks for 4 % of what is left."""
-EARLY = 0.7
-"""The share of its time that a player takes who stops early: measured in connect four."""
 LEAST_TO_GO = 2
 """Least moves that are reckoned with, so that no move takes all the time."""
 OVERHEAD_S = 0.02
@@ -41,14 +39,12 @@ class Limit:
     """Seconds that are added to ``left_s`` after the move."""
 
 
-def moves_to_go(plies: int, most_plies: int, players: int = 2, *, stops_early: bool = False) -> int:
+def moves_to_go(plies: int, most_plies: int, players: int = 2) -> int:
     """How many moves the player to move will still make, this one included: an estimate.
 
-    ``plies`` have been played of at most ``most_plies``. ``stops_early``: whether many moves take less than
-    they are given, so that the time is that of fewer moves.
+    ``plies`` have been played of at most ``most_plies``.
     """
-    to_go = min(MOST_TO_GO, -(-(most_plies - plies) // players))
-    return max(LEAST_TO_GO, round(to_go * EARLY) if stops_early else to_go)
+    return max(LEAST_TO_GO, min(MOST_TO_GO, -(-(most_plies - plies) // players)))
 
 
 def seconds_for_move(limit: Limit, to_go: int, overhead_s: float = OVERHEAD_S) -> float | None:

@@ -174,9 +174,7 @@ def play_game(
             seconds = None
             if context.clock is not None:
                 limit = Limit(left_s=left_s[mover], increment_s=context.clock.increment_s)
-                early = seats[mover].stops_early
-                to_go = moves_to_go(len(moves), game.max_plies, stops_early=early)
-                seconds = seconds_for_move(limit, to_go, OVERHEAD_S)
+                seconds = seconds_for_move(limit, moves_to_go(len(moves), game.max_plies), OVERHEAD_S)
             choice, spent_s = ask(seats[mover], game, state, seed, past, clock, seconds)
             move = choice.move
             efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)

@@ -179,7 +179,6 @@ class Uct(Player):
         self._kept = KeptTree(game) if reuses else None
         self.work = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
-        self.stops_early = self.request.early_stop
         if self.request.evaluator is not None:
             # Read where the player is first made: workers get the text from there.
             source_of_evaluator(self.request.evaluator)

@@ -61,9 +61,6 @@ class Player(ABC):
     """The CPU seconds of the calling thread, by which `uct` and `alphabeta` keep a budget in seconds. It is
     read several times a second: what it raises ends the search."""
 
-    stops_early = False
-    """Whether moves often take less than the time that they are given."""
-
     def __init__(self, spec: str) -> None:
         self.spec = spec
         """The player's spec with all options that differ from their defaults."""

@@ -62,9 +62,6 @@ MOST_ROUNDS = 128
 UNDIVIDED_S = 1.0
 """Less work than this, in seconds of one core, is not divided by default: to divide a short search costs
 several times its work."""
-LOOKS, LOOK_S = 16, 0.003
-"""Rounds of one lane that may be decided early, and the least work of each in seconds of one core: a round
-costs 0.1 ms."""
 LANE_S, MOST_DEFAULT_LANES = 10.0, 1024
 """By default a long search has one lane for each LANE_S seconds of one core, at most MOST_DEFAULT_LANES."""
 SHORT_JOB_S = 0.03
@@ -256,7 +253,7 @@ class TreeStrategy(Strategy):
         plan = super().make_plan(request, game)
         rounds, job_s = plan.rounds, plan.mean_job_s
         if request.by_the_clock and request.rounds is None:
-            rounds = MOST_ROUNDS if plan.lanes > 1 else LOOKS if request.early_stop else 1
+            rounds = MOST_ROUNDS if plan.lanes > 1 else 1
         if request.by_the_clock and plan.lanes > 1:
             assert request.seconds is not None
             job_s = min(job_s, request.seconds / (cls.lanes_of_a_worker * plan.least_rounds))
@@ -291,9 +288,8 @@ class TreeStrategy(Strategy):
         if request.rounds is not None:
             return request.rounds
         if lanes == 1:
-            # It learns nothing from rounds; after each it is seen whether the move is decided.
-            looks = min(LOOKS, int(lane_s / LOOK_S)) if request.early_stop else 1
-            return max(looks, math.ceil(lane_s / UNDIVIDED_S))
+            # It learns nothing from rounds.
+            return math.ceil(lane_s / UNDIVIDED_S)
         least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
         affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
         return max(least, min(affordable, MOST_ROUNDS))
