@@ -79,7 +79,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.workers": 2_229},
     {"cluster.front_door": 373},
     {"cluster.launch": 227},
-    {"cluster.matches": 999, "cluster.client": 387},
+    {"cluster.matches": 998, "cluster.client": 387},
     {"cluster.planning": 390, "cluster.play": 609, "cluster.analysis": 1_333},
     {"cluster.lab": 4_847},
     {"cluster.service": 4_655},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_181, "all tests": 24_725, "lines of the page": 5_210, "words of READMEs": 11_062}
+OTHERS = {"product": 40_180, "all tests": 24_725, "lines of the page": 5_210, "words of READMEs": 11_062}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

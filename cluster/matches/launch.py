@@ -127,9 +127,8 @@ def _check_seats(request: MatchRequest, game: Game) -> None:
         accepted = "a game of two or more players (banyan plan measures players of a problem of one player)"
         raise InvalidInput("game", game.spec, accepted)
     if game.num_players > 2:
-        no_clock = ("clock", request.clock, None)
         for name, value, plain in (
-            no_clock,
+            ("clock", request.clock, None),
             ("sprt", request.sprt, None),
             ("scoring", request.scoring, "wins"),
         ):
