@@ -83,6 +83,9 @@ PROGRAMS = {
         "helm",
         "kubectl",
         "rm",
+        "source",
+        "sbatch",
+        "tail",
     ),
     *(
         "prometheus",

@@ -73,7 +73,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_195},
     {"search": 134},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 628},
+    {"cluster.system": 631},
     {"cluster.runtime": 1_155, "cluster.drawing": 513},
     {"cluster.checkpoint": 276, "cluster.observe": 496, "cluster.report": 296},
     {"cluster.workers": 2_229},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_950,
-    "tests.cluster": 12_999,
-    "tests.deploy": 609,
+    "tests.cluster": 13_009,
+    "tests.deploy": 702,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_180, "all tests": 24_725, "lines of the page": 5_210, "words of READMEs": 11_062}
+OTHERS = {"product": 40_183, "all tests": 24_828, "lines of the page": 5_210, "words of READMEs": 11_089}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

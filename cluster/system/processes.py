@@ -21,8 +21,9 @@ _AUTOGROUP = _PROC / "self/autogroup"
 
 
 def num_cores(root: Path = Path("/")) -> int:
-    """The number of cores that this process may use: by its affinity, the quota of its container, and what
-    Python has been told (PYTHON_CPU_COUNT, from Python 3.13 on).
+    """The number of cores that this process may use: by its affinity, the quota of its container, what Slurm
+    gave to a task (SLURM_CPUS_PER_TASK, or SLURM_CPUS_ON_NODE without one: not every Slurm limits processes),
+    and what Python has been told (PYTHON_CPU_COUNT, from Python 3.13 on).
 
     ``root``: where /proc and /sys are.
     """
@@ -38,6 +39,9 @@ def tell_of_quota(say: Callable[[str], None], root: Path = Path("/")) -> None:
 
 def _cores_without_quota() -> int:
     told = getattr(os, "process_cpu_count", os.cpu_count)() or 1
+    given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE", "")
+    if given.isdecimal():
+        told = min(told, max(1, int(given)))
     return min(told, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else told
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cluster.commands.speedup import measured_counts
+from cluster.runtime.workers import AUTO
 from cluster.system.processes import give_way, num_cores, tell_of_quota
+from cluster.workers.choose import on_this_machine
 
 GROUP = Path("/proc/self/autogroup")
 PROGRAM = """
@@ -90,3 +93,24 @@ def test_the_quota_of_a_container_limits_the_cores_and_a_line_says_so(
     cores = num_cores(tmp_path / "none")
     assert num_cores(tmp_path) == (cores if share is None else 1)
     assert [f"is {share:g} of " in line for line in said] == ([] if share is None else [True])
+
+
+@pytest.mark.parametrize(
+    ("given", "cores"),
+    [
+        ({"SLURM_CPUS_PER_TASK": "1", "SLURM_CPUS_ON_NODE": "4096"}, 1),
+        ({"SLURM_CPUS_ON_NODE": "1"}, 1),
+        ({"SLURM_CPUS_PER_TASK": "4096"}, None),
+        ({"SLURM_CPUS_PER_TASK": "0"}, 1),
+        ({"SLURM_CPUS_PER_TASK": "many"}, None),
+    ],
+)
+def test_what_slurm_gave_limits_the_cores_of_threads_ray_and_speedup(
+    given: dict[str, str], cores: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    expected = cores or num_cores()
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert num_cores() == on_this_machine(AUTO) == measured_counts("auto", None)[-1] == expected
