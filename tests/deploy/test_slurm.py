@@ -34,8 +34,8 @@ KILL_WAIT_S = 30.0
 SIMULATIONS = 6_000_000
 
 SLURM = {
-    # The second node takes its task from the folder of the job. Its end is not awaited; if the first one fails,
-    # it is killed (--kill-on-bad-exit), and the highest status is told.
+    # The second node takes its task from the folder of the job. Its end is not awaited; if the first one
+    # fails, it is killed (--kill-on-bad-exit), and the highest status is told.
     "srun": r"""
 while [[ $1 == --* ]]; do [[ $1 != --output=* ]] || output=${1#*=}; shift; done
 { declare -px; printf 'export SLURM_NODEID=1; exec'; printf ' %q' "$@"; } > step.new
@@ -118,6 +118,7 @@ def test_a_search_is_told_once_to_end_and_put_back_unless_the_job_was_cancelled(
         (folder / "pid.batch").write_text(str(job.pid))
         for each in told:
             os.kill(int((folder / f"pid.{each}").read_text()), number)
+            eventually(lambda: "told" in calls.read_text().splitlines(), within_s=30)
         assert job.wait(60) == 130
     finally:
         kill_tree(job)
