@@ -92,10 +92,10 @@ TESTS = {
     "tests.games": 4_741,
     "tests.search": 4_950,
     "tests.cluster": 13_009,
-    "tests.deploy": 710,
+    "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_183, "all tests": 24_836, "lines of the page": 5_210, "words of READMEs": 11_098}
+OTHERS = {"product": 40_183, "all tests": 24_840, "lines of the page": 5_210, "words of READMEs": 11_098}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -212,7 +212,11 @@ def test_a_worker_joins_the_head(stubs: Path) -> None:
     assert container.said.startswith(
         "ray start --address=head:6379 --num-cpus=2 --node-ip-address=127.0.0.1 --block"
     )
-    container = Container(stubs, "worker")
+    (stubs / "bin" / "python").symlink_to(sys.executable)
+    container = Container(stubs, "worker", RAY_HEAD="head:6379", PYTHONPATH=str(ROOT), SLURM_CPUS_ON_NODE="1")
+    assert container.ended() == 0
+    assert "--num-cpus=1 " in container.said
+    container = Container(stubs, "worker", BANYAN_CPUS="2")
     assert container.ended() != 0
     assert "RAY_HEAD" in container.said
 
