@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 4_950,
-    "tests.cluster": 13_044,
+    "tests.cluster": 13_045,
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_175, "all tests": 24_770, "lines of the page": 5_210, "words of READMEs": 11_062}
+OTHERS = {"product": 40_175, "all tests": 24_771, "lines of the page": 5_210, "words of READMEs": 11_088}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
