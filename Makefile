@@ -2,6 +2,7 @@
 #   make demo       install, and search a position of gomoku for five seconds
 #   make test       what to run before a commit: most test functions once, in five minutes
 #   make test-all   every test, and those of games and search once more as plain Python
+#   make test-lowest   make test with the lowest version of each dependency that pyproject.toml accepts
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
@@ -14,13 +15,15 @@
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash
-PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
+PYTHONS := python3.11 python3.12 python3.13 python3.14
+PYTHON ?= $(firstword $(foreach name,$(PYTHONS),$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+PINS := --constraint constraints.txt
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: pictures measured-pictures demo test test-all test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
+.PHONY: pictures measured-pictures demo test test-all test-lowest test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -30,6 +33,10 @@ test: $(VENV)/installed-test
 
 test-all: $(VENV)/installed-test-all $(VENV)/installed-openspiel
 	$(BIN)/python -m tests.everything
+
+test-lowest: $(VENV)/bin/python
+	$(PIP) install uv
+	$(MAKE) VENV=build/lowest PIP="$(BIN)/uv pip" PINS="--python build/lowest --resolution lowest-direct" test
 
 test-resume: $(VENV)/installed-test-all
 	$(BIN)/python -m tests.faults.kill_and_resume --times 100 --ray 5
@@ -84,7 +91,7 @@ strength: $(VENV)/installed
 TREES := tree,tree:rounds=8,tree:rounds=128
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11 to 3.14: none of $(PYTHONS) runs here" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 # Each stamp is renewed when what is to be installed changes. The link: beside a folder that is called banyan,
@@ -96,7 +103,7 @@ $(VENV)/installed-dev: EXTRAS := [test-all,dev]
 $(VENV)/installed-openspiel: EXTRAS := [openspiel]
 $(INSTALLED): $(PROJECT) | $(VENV)/bin/python
 	@echo "installing Banyan into $(VENV) (one or two minutes the first time)"
-	$(PIP) install --constraint constraints.txt --editable '.$(EXTRAS)'
+	$(PIP) install $(PINS) --editable '.$(EXTRAS)'
 	@ln -sfn "$(CURDIR)/cluster/banyan" "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/banyan"
 	@touch $@
 

@@ -159,7 +159,8 @@ def _rank_session(niceness: int) -> None:
         try:
             _AUTOGROUP.write_text(str(niceness))
         except BlockingIOError:
-            time.sleep(random.uniform(0.05, 0.2))
+            # Not from the generator of this process, which environments may use.
+            time.sleep(random.SystemRandom().uniform(0.05, 0.2))
         except OSError:
             return
         else:

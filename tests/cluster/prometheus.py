@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import shutil
 import socket
 import subprocess
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.waiting import PATIENCE_S, eventually
@@ -83,15 +81,15 @@ def prometheus(folder: Path, changes: Mapping[str, str], port: int | None = None
     )
 
     def ask(expression: str) -> list[float]:
-        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-            return [float(series["value"][1]) for series in json.load(answer)["data"]["result"]]
+        url, query = f"http://127.0.0.1:{port}/api/v1/query", {"query": expression}
+        answer = httpx.get(url, params=query, timeout=PATIENCE_S).raise_for_status().json()
+        return [float(series["value"][1]) for series in answer["data"]["result"]]
 
     def answers() -> bool:
         assert process.poll() is None, "prometheus has ended"
         try:
             return ask("vector(1)") == [1]
-        except OSError:
+        except httpx.HTTPError:
             return False
 
     try:

@@ -151,9 +151,11 @@ def bill(
     found: dict[str, tuple[list[float], list[int]]] = {way: ([], []) for way in WAYS}
     for repeat in range(repeats):
         for way, (search, worker) in WAYS.items():
-            made: Executor = RayExecutor(exactly(workers), make_worker=worker)
-            if executor == "threads":
-                made = ThreadsExecutor(workers, worker)
+            made: Executor = (
+                ThreadsExecutor(workers, worker)
+                if executor == "threads"
+                else RayExecutor(exactly(workers), make_worker=worker)
+            )
             rates, losses = found[way]
             with closing(made):
                 # The first compiles kernels, or loads them.

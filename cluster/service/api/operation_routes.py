@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable
 from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter, Response
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from cluster.observe.metrics import version_of
 from cluster.service.answer_models import Cluster, Health, Version
-from cluster.service.api.search_routes import Events, Service, sent
-from cluster.service.cluster_watch import CLUSTER, ClusterWatch
+from cluster.service.api.search_routes import OpenStream, Service, sent
+from cluster.service.cluster_watch import CLUSTER
 from cluster.service.errors import Problem, of_storage, problems
 from cluster.service.live import FeedEvent
 
@@ -40,13 +40,10 @@ def cluster(searches: Service) -> dict[str, Any]:
     responses=CLUSTER_EVENTS | problems(429),
     response_class=EventSourceResponse,
 )
-async def events(searches: Service) -> Response:
+async def events(searches: Service, _: OpenStream) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events: `cluster` with the whole object, then a `tick` each second; `cluster` again after a
     pause, and for a reader that was too slow."""
-    return Events(searches, _stream(searches.watch))
-
-
-async def _stream(watch: ClusterWatch) -> AsyncIterator[ServerSentEvent]:
+    watch = searches.watch
     whole, seen = await asyncio.to_thread(watch.whole)
     yield sent(FeedEvent(seen, CLUSTER, whole))
     async with aclosing(watch.feed.follow(seen)) as events:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Receive, Scope, Send
 
 from cluster.service.answer_models import Curve, LeafList, SearchPage, SearchView, State, Taken
 from cluster.service.api.connections import address_of
@@ -40,8 +39,6 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 }
 PAGE = 200
 """Largest number of searches on a page."""
-PING_S = 15
-"""Interval of pings, in seconds, on a silent event stream, so that proxies do not close it."""
 TEXTS = 20
 """Largest number of texts by which a list of searches is filtered."""
 
@@ -158,44 +155,69 @@ def curve(searches: Service, id: SearchId) -> dict[str, Any]:  # noqa: A002
     return {"points": searches.curve(id)}
 
 
+async def last_seen(
+    searches: Service,
+    id: SearchId,  # noqa: A002
+    response: Response,
+    last: LastEventId = None,
+) -> int | None:
+    """The id of the last event that the client of a search has: 0 before the first, None after the last."""
+    record = await asyncio.to_thread(searches.readable, id)
+    seen = int(last) if last is not None and last.isascii() and last.isdigit() else 0
+    if record.final_event is None or record.final_event > seen:
+        return seen
+    response.status_code = 204
+    return None
+
+
+async def open_stream(request: Request, searches: Service) -> AsyncIterator[None]:
+    """Count an event stream among the open ones until it ends. Raises Problem (429) if there are too many."""
+    figures, address = searches.figures, address_of(request.client)
+    most, streams = searches.limits.streams, figures.streams
+    if streams.total() >= most or streams[address] >= of_one(most):
+        figures.refused("too_many_streams")
+        raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
+    streams[address] += 1
+    try:
+        yield
+    finally:
+        # Addresses without streams are forgotten.
+        streams -= Counter([address])
+
+
+OpenStream = Annotated[None, Depends(open_stream)]
+
+
 @router.get(
     "/{id}/events",
     summary="Follow a search",
     responses=EVENTS | problems(404, 409, 429),
     response_class=EventSourceResponse,
 )
-async def events(searches: Service, id: SearchId, last: LastEventId = None) -> Response:  # noqa: A002
+async def events(
+    searches: Service,
+    id: SearchId,  # noqa: A002
+    seen: Annotated[int | None, Depends(last_seen)],
+    _: OpenStream,
+) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events: `state`, `progress` (partial results), and one `final` event, the last.
 
     After an interruption, continue with `Last-Event-ID`. If there are no further events, the status is
     204, which tells browsers not to reconnect.
     """
-    record = await asyncio.to_thread(searches.readable, id)
-    seen = int(last) if last is not None and last.isascii() and last.isdigit() else 0
-    if record.final_event is not None and record.final_event <= seen:
-        return Response(status_code=204)
-    return Events(searches, _stream(searches, id, seen))
-
-
-class Events(EventSourceResponse):
-    """An event stream, which counts among the open ones from the check of their number until it ends."""
-
-    def __init__(self, searches: Searches, events: AsyncIterator[ServerSentEvent]) -> None:
-        super().__init__(events, ping=PING_S)
-        self._searches = searches
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        figures, address = self._searches.figures, address_of(scope.get("client"))
-        most, streams = self._searches.limits.streams, figures.streams
-        if streams.total() >= most or streams[address] >= of_one(most):
-            figures.refused("too_many_streams")
-            raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
-        streams[address] += 1
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            # Addresses without streams are forgotten.
-            streams -= Counter([address])
+    if seen is None:
+        return
+    live = searches.live(id)
+    if live is not None:
+        async with aclosing(live.feed.follow(seen)) as events:
+            async for event in events:
+                yield sent(event)
+        return
+    record = await asyncio.to_thread(searches.get, id)
+    # Without a final event the search was resumed meanwhile, or the server is stopping.
+    if record.final_event is not None and record.final_event > seen:
+        data = final_data(record.id, record.state, record.result, record.error)
+        yield sent(FeedEvent(record.final_event, FINAL, data))
 
 
 def view(searches: Searches, record: Record) -> dict[str, Any]:
@@ -217,23 +239,9 @@ def view(searches: Searches, record: Record) -> dict[str, Any]:
     }
 
 
-async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterator[ServerSentEvent]:
-    live = searches.live(search_id)
-    if live is not None:
-        async with aclosing(live.feed.follow(seen)) as events:
-            async for event in events:
-                yield sent(event)
-        return
-    record = await asyncio.to_thread(searches.get, search_id)
-    # Without a final event the search was resumed meanwhile, or the server is stopping.
-    if record.final_event is not None and record.final_event > seen:
-        data = final_data(record.id, record.state, record.result, record.error)
-        yield sent(FeedEvent(record.final_event, FINAL, data))
-
-
 def sent(event: FeedEvent) -> ServerSentEvent:
     """The server-sent event for an event of a feed."""
-    return ServerSentEvent(event.text, event=event.name, id=str(event.id))
+    return ServerSentEvent(raw_data=event.text, event=event.name, id=str(event.id))
 
 
 def time_of(seconds: float | None) -> str | None:

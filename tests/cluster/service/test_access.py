@@ -20,6 +20,7 @@ from cluster.service.service_figures import game_label
 from games.errors import InvalidInput
 from tests.cluster.observe.test_metrics import UNITS, documented, families_of, types_and_labels
 from tests.cluster.service.process import Server, http
+from tests.waiting import eventually
 
 TOKEN = "correct.horse.battery.staple"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -195,8 +196,13 @@ def test_metrics_are_those_of_the_document_and_have_bounded_labels(server: Serve
             assert client.wait(client.submit(body)["id"])["state"] == "done"
     for unknown in range(5):
         http.get(f"{server.url}/nowhere/{unknown}", headers=AUTHORIZED)
-    text = http.get(f"{server.url}/metrics", headers=AUTHORIZED).text
-    families = families_of(text)
+
+    def text() -> str:
+        return http.get(f"{server.url}/metrics", headers=AUTHORIZED).text
+
+    # What searches have done is counted once a second.
+    eventually(lambda: "banyan_game_simulations_total{" in text())
+    families = families_of(text())
     rows = {name: (row.type, row.labels) for name, row in documented("service").items()}
     of_searches = {name: (row.type, row.labels) for name, row in documented().items()}
     assert types_and_labels(families) == rows | of_searches

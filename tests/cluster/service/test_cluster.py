@@ -19,7 +19,7 @@ import pytest
 
 from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
 from cluster.service.answer_models import Cluster, Tick
-from cluster.service.api.operation_routes import _stream
+from cluster.service.api.operation_routes import events
 from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S, STRIP_S, ClusterWatch, Seen
 from cluster.service.live import Feed, FeedEvent, Follower
 from cluster.service.store import Store
@@ -222,7 +222,7 @@ def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
     it.look()
 
     async def seen() -> list[Any]:
-        stream = _stream(it.watch)
+        stream: Any = events(SimpleNamespace(watch=it.watch), None)  # type: ignore[arg-type]
         first = await anext(stream)
         # The whole is on its way to a slow reader, who does not yet follow.
         it.workers[0].become(WorkerState.LOST)
@@ -234,14 +234,14 @@ def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
         log.changes = late = Late(log.changes, log.changes.maxlen)
         late.add = partial(it.workers[2].become, WorkerState.LOST)
         it.look()
-        events = [first, await after]
+        both = [first, await after]
         await stream.aclose()
         it.look()
-        return events
+        return both
 
-    events = asyncio.run(seen())
-    assert [event.event for event in events] == ["cluster", "cluster"]
-    assert len(json.loads(events[1].data)["marks"]) == 3 + 3
+    both = asyncio.run(seen())
+    assert [event.event for event in both] == ["cluster", "cluster"]
+    assert len(json.loads(both[1].raw_data)["marks"]) == 3 + 3
     assert [(mark["worker"], mark["change"]) for mark in it.look()["marks"][3:]] == [
         (worker, "lost") for worker in range(3)
     ]

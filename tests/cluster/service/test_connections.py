@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.server import ServerState
 
 from cluster.service.api.connections import Patience, Waiting, address_of, bounded
-from cluster.service.api.search_routes import events
-from cluster.service.errors import Problem
+from cluster.service.api.search_routes import router
+from cluster.service.errors import install
 from cluster.service.limits import Limits
 from cluster.service.live import FINAL, KEPT, PROGRESS, Feed
 from cluster.service.service_figures import ServiceFigures
@@ -94,29 +97,73 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server:
     assert b"Content-Length" in answer.partition(b"\r\n\r\n")[2]
 
 
+class Streams:
+    """The event streams of a search in an application without a server."""
+
+    def __init__(self, most: int) -> None:
+        self.figures, self.feed = ServiceFigures(), Feed(1)
+        live = SimpleNamespace(feed=self.feed, final_event=None)
+        app = FastAPI()
+        app.include_router(router)
+        install(app)
+        app.state.searches = SimpleNamespace(
+            figures=self.figures, limits=Limits(streams=most), readable=lambda _: live, live=lambda _: live
+        )
+        self._app = app
+
+    async def follow(self, address: str, receive: Any, send: Any) -> None:
+        scope = {"type": "http", "method": "GET", "path": "/searches/any/events", "client": (address, 1)}
+        await self._app(scope | {"query_string": b"", "headers": []}, receive, send)
+
+
 def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
-    figures, feed = ServiceFigures(), Feed(1)
-    live = SimpleNamespace(feed=feed, final_event=None)
-    searches: Any = SimpleNamespace(
-        figures=figures, limits=Limits(streams=4), readable=lambda _: live, live=lambda _: live
-    )
-
-    async def follow(address: str) -> None:
-        response = await events(searches, "any")
-        scope = {"type": "http", "method": "GET", "client": (address, 1)}
-        await response(scope, asyncio.Event().wait, asyncio.Queue().put)  # type: ignore[arg-type]
-
-    async def run() -> list[Any]:
-        streams = [asyncio.create_task(follow(address)) for address in ("a", "b") for _ in range(5)]
+    async def run() -> None:
+        it = Streams(4)
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        streams: list[asyncio.Task[None]] = []
         async with asyncio.timeout(PATIENCE_S):
-            while sum(stream.done() for stream in streams) < 6:
-                await asyncio.sleep(0.01)
-        assert figures.streams == {"a": 3, "b": 1}
-        feed.close()
-        return await asyncio.gather(*streams, return_exceptions=True)
+            for address, refused in (("a", 2), ("b", 6)):
+                follow = partial(it.follow, address, asyncio.Event().wait, told.put)
+                streams += [asyncio.create_task(follow()) for _ in range(5)]
+                while sum(stream.done() for stream in streams) < refused:
+                    await asyncio.sleep(0.01)
+        assert it.figures.streams == {"a": 3, "b": 1}
+        it.feed.close()
+        await asyncio.gather(*streams)
+        statuses = Counter(told.get_nowait().get("status") for _ in range(told.qsize()))
+        assert (statuses[200], statuses[429]) == (4, 6)
+        assert not it.figures.streams
 
-    assert [each.status for each in asyncio.run(run()) if isinstance(each, Problem)] == [429] * 6
-    assert not figures.streams
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_client_that_is_gone_is_followed_by_no_event(reads: bool) -> None:
+    async def run() -> None:
+        it, gone, began = Streams(4), asyncio.Event(), asyncio.Event()
+
+        async def receive() -> dict[str, str]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message.get("body"):
+                began.set()
+                await asyncio.sleep(0 if reads else 2 * PATIENCE_S)
+
+        async with asyncio.timeout(PATIENCE_S):
+            stream = asyncio.create_task(it.follow("a", receive, send))
+            while not began.is_set():
+                it.feed.publish(PROGRESS, {})
+                await asyncio.sleep(0.01)
+            assert it.feed.followed and it.figures.streams == {"a": 1}
+            gone.set()
+            await stream
+            while it.feed.followed:
+                await asyncio.sleep(0.01)
+        assert not it.figures.streams
+
+    asyncio.run(run())
 
 
 def test_who_follows_slowly_keeps_no_event_that_is_stored_no_more() -> None:

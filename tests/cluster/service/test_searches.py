@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cluster.client.client import AsyncClient, Client, ServiceError
+from cluster.client.client import STREAM_S, AsyncClient, Client, ServiceError
 from cluster.client.remote import OF_EVALUATORS
 from cluster.service.limits import Limits
 from cluster.service.request_models import SearchBody
@@ -121,6 +121,16 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Client, ser
     assert seen == sorted(set(seen)) and len(seen) == 9
     client.cancel(search_id)
     assert [event.final for event in client.events(search_id, seen[-1])].count(True) == 1
+
+
+@pytest.mark.slow
+def test_a_silent_stream_has_pings_before_clients_take_it_for_broken(client: Client, server: Server) -> None:
+    for _ in range(2):
+        started(client, LONG)
+    path = f"{server.url}/api/v1/searches/{client.submit(LONG)['id']}/events"
+    with httpx.stream("GET", path, timeout=STREAM_S / 2) as response:
+        assert response.headers["X-Accel-Buffering"] == "no"
+        assert next(line for line in response.iter_lines() if line.startswith(":"))
 
 
 @pytest.mark.slow
