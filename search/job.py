@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -135,7 +135,7 @@ class LaneTree:
 
 @dataclass(frozen=True, eq=False)
 class GrowJob(Job):
-    """Strategy root: the next piece of work on a lane's independent tree.
+    """The next piece of work of a lane: in strategy root on its independent tree.
 
     ``sizes`` is the number of simulations of every job of the lane up to this one. A worker that has the
     lane's tree in its cache runs the last of these only; another worker runs all of them again, or those
@@ -149,6 +149,8 @@ class GrowJob(Job):
     """The lane's tree from a checkpoint, for the first jobs of a resumed search."""
     hand_in: bool = False
     """Whether the result must contain the lane's tree, for a checkpoint."""
+    told: tuple[Mapping[str, npt.NDArray[Any]], ...] = ()
+    """What `Strategy.tell` gave for each of ``sizes``; empty if that was nothing."""
 
     @property
     def simulations(self) -> int:  # type: ignore[override]

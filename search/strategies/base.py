@@ -1,4 +1,11 @@
-"""A strategy divides a search into jobs and merges their results: what all strategies have in common."""
+"""A strategy divides a search into jobs and merges their results: what all strategies have in common.
+
+One of your own is a class in a file, of two parts (search/OWN_STRATEGY.md). A subclass of `Strategy` belongs
+to the coordinator: when the next job can be made (`ready`), what it is told (`tell`), what its result does to
+the shared tree (`add_result`). A subclass of `Runner` belongs to workers: what they do with a job (`run`). All
+else has a default. For equal answers on any workers, a result must depend on its job alone, and a job on the
+request and on the results that were absorbed before it was made.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +19,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from games.game import Game
-from search.job import Context, DividedJob, Job, JobResult, LaneTree, Outlook, tells_lines
+from search.job import Context, DividedJob, GrowJob, Job, JobResult, LaneTree, Outlook, tells_lines
 from search.kernel.backup import prove_root, reset_outlook
 from search.kernel.engine import Engine
 from search.kernel.learning import forget
 from search.kernel.params import SearchParams
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
-from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.arrays import (
+    Arrays,
+    compress,
+    decompress,
+    parts_of,
+    prefixed,
+    require,
+    take,
+    within,
+    without_prefix,
+)
 from search.packing.tree import pack_outlook, pack_tree, unpack_outlook, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
@@ -46,7 +63,11 @@ class Setup:
 
 class Runner(ABC):
     """What a worker does with the jobs of one search. All that it keeps between jobs is a cache, whose loss
-    costs only time, unless ``goes_on`` is set."""
+    costs only time, unless ``goes_on`` is set.
+
+    ``engine`` has the kernels of the game (`Engine.simulate` grows a tree), ``context`` what all jobs share,
+    and ``work`` is the scratch that kernels need.
+    """
 
     at_once = 1
     """How many jobs should be begun before the first of them has ended; 1: they are not begun, but run."""
@@ -58,7 +79,7 @@ class Runner(ABC):
     @abstractmethod
     def run(self, job: Any) -> JobResult:
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
-        set."""
+        set. Where a job grows a tree, `grown` makes the result. A job of `Strategy.make_job` is a GrowJob."""
 
     def together(self, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
         """See `Worker.together`."""
@@ -78,13 +99,13 @@ class Runner(ABC):
         """Keep the tree of a lane from another worker; a tree that cannot be read is ignored."""
         return
 
-    def _forget(self) -> None:
-        """Forget what belongs to the job before."""
+    def forget(self) -> None:
+        """Forget what the kernels noted for the job before; each job begins with it."""
         reset_outlook(self.work)
         if not self.goes_on:
             forget(self.work)
 
-    def _outlook(self) -> Outlook | None:
+    def outlook(self) -> Outlook | None:
         """What the job that has just run found beside statistics; None in games of two players."""
         game, work = self.engine.game, self.work
         if tells_lines(game, self.context.request) and work.best[VALUE] > -math.inf:
@@ -92,26 +113,29 @@ class Runner(ABC):
             return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
         return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None
 
-    def _grown(self, job: Job, tree: Tree, done: int, added: Statistics) -> JobResult:
+    def grown(self, job: Job, tree: Tree, done: int, added: Statistics) -> JobResult:
         """The result of a job that has made ``done`` simulations in a tree of its own."""
         return JobResult(
             index=job.index,
             simulations=done,
             added=added,
             playouts=int(self.work.tally[PLAYOUTS]),
-            outlook=self._outlook(),
+            outlook=self.outlook(),
             tree_nodes=int(tree.counts[NODES]),
             tree_bytes=tree_bytes(tree),
             tree_full=bool(tree.counts[FULL]),
         )
 
 
-class Strategy(ABC):
+class Strategy:
     """Which jobs come next, and what a result does to the shared tree.
 
     Jobs are numbered from 0 in the order in which `next_job` makes them, and their results
     must be absorbed in that order; so the shared tree is a fold over jobs, and does not
-    depend on where or when they ran.
+    depend on where or when they ran. After each result, jobs are made as long as `ready` says so.
+
+    A strategy that keeps more than the shared tree, for later jobs, has it in ``kept``, or saves it by
+    `own_state` and `restore_own`.
 
     What holds for the whole class, such as which requests it refuses and how it divides a budget, is known
     before there is a search.
@@ -133,6 +157,8 @@ class Strategy(ABC):
     by_leaves: ClassVar[bool] = False
     """Whether a job is playouts from leaves of the tree, with the options ``batch`` and
     ``playouts_per_leaf``."""
+    keeps_lanes: ClassVar[bool] = False
+    """Whether workers keep what a lane has built, so that all that it was told is needed to build it again."""
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
@@ -164,7 +190,7 @@ class Strategy(ABC):
     @classmethod
     def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
         """Jobs of each lane that make so many simulations together; ``rate`` is simulations/s of one core."""
-        return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
+        return request.rounds or math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
 
     @classmethod
     def grain(cls, plan: SearchPlan, hidden: str) -> int:
@@ -189,8 +215,12 @@ class Strategy(ABC):
 
     @classmethod
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-        """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory."""
-        return 0
+        """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory, of
+        which the other half is for the shared tree; 0 if jobs grow none."""
+        if not cls.grows_trees:
+            return 0
+        per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
+        return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job | None:
@@ -216,6 +246,10 @@ class Strategy(ABC):
         """Whether the memory was used up when the last result came into the tree."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
+        self.told: dict[int, Arrays] = {}
+        """By index, what jobs were told, if it is still of use: `tell`."""
+        self.kept: Arrays = {}
+        """What a subclass keeps from job to job beside the tree, by name; it is part of the state."""
         self.lone_root = setup.engine.lone_root()
         """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
         self._game = game = setup.engine.game
@@ -236,8 +270,9 @@ class Strategy(ABC):
 
     @property
     def ready(self) -> bool:
-        """Whether the next job can be made before another result is absorbed."""
-        return False
+        """Whether the next job can be made before another result is absorbed; by default as long as fewer
+        jobs are out than there are lanes. At most twice as many may be out."""
+        return self.issued < self.absorbed + self.lanes
 
     @property
     def most(self) -> int:
@@ -263,7 +298,9 @@ class Strategy(ABC):
     def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
         """The next job, of that many simulations; only when `ready`. ``left_s``: seconds until the budget
         ends."""
-        job = self.jobs[self.issued] = self._make_job(simulations)
+        if told := self.tell():
+            self.told[self.issued] = told
+        job = self.jobs[self.issued] = self.make_job(simulations)
         self.issued += 1
         self.unobserved += simulations
         return job
@@ -275,7 +312,7 @@ class Strategy(ABC):
             raise ValueError(
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
             )
-        self._absorb(job, result)
+        self.add_result(job, result)
         if (found := result.outlook) is not None:
             # Of equal lines that of the earlier job.
             best = found if found.value > self.outlook.value else self.outlook
@@ -284,6 +321,8 @@ class Strategy(ABC):
         self.full = self._is_full(result)
         for _ in range(result.jobs):
             self.unobserved -= self.jobs.pop(self.absorbed).simulations
+            if not self.keeps_lanes:
+                self.told.pop(self.absorbed, None)
             self.absorbed += 1
         return self.by_rounds and self.absorbed % self.lanes == 0
 
@@ -325,13 +364,20 @@ class Strategy(ABC):
         return proof_of(self.tree, ROOT)
 
     def state(self) -> Arrays:
-        """The state of the strategy as arrays: the shared tree, and all that jobs in flight were made of."""
+        """The state of the strategy as arrays: the shared tree, all that jobs in flight were made of, `told`,
+        and `kept`."""
         tally = [self.issued, self.absorbed, self.created, self.duplicates]
         sizes = [job.simulations for job in self.jobs.values()]
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
             own |= prefixed("outlook.", pack_outlook(self.outlook))
-        return own | prefixed("tree.", pack_tree(self.tree)) | self._state()
+        if self.told:
+            # An archive has few arrays.
+            packed = [compress(told) for told in self.told.values()]
+            own["told"] = np.array([*zip(self.told, map(len, packed), strict=True)], dtype=np.int64)
+            own["told_data"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
+        own |= prefixed("kept.", self.kept)
+        return own | prefixed("tree.", pack_tree(self.tree)) | self.own_state()
 
     def restore(self, arrays: Arrays) -> None:
         """Resume from the `state` of a strategy with an equal context; only before the first job.
@@ -349,29 +395,46 @@ class Strategy(ABC):
             self._check_line()
         unpack_tree(self.tree, without_prefix("tree.", arrays))
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
-        jobs = self._restore(arrays, sizes.tolist())
+        self.kept = without_prefix("kept.", arrays)
+        if "told" in arrays:
+            indices, lengths = take(arrays, "told", np.int64, None, 2).T
+            parts = parts_of(take(arrays, "told_data", np.uint8, int(lengths.sum())), lengths)
+            unpacked = [decompress(part.tobytes()) for part in parts]
+            self.told = dict(zip(indices.tolist(), unpacked, strict=True))
+        jobs = self.restore_own(arrays, sizes.tolist())
         self.jobs = {job.index: job for job in jobs}
         require(list(self.jobs) == list(range(absorbed, issued)), "jobs that are out are missing")
 
-    @abstractmethod
-    def _make_job(self, simulations: int) -> Job:
-        """The job that `next_job` returns."""
+    def tell(self) -> Arrays:
+        """What the next job, number ``issued``, is told: arrays by name, of numbers, which are not modified
+        later. They may depend on the tree, and on ``kept``. By default nothing."""
+        return {}
 
-    @abstractmethod
-    def _absorb(self, job: Job, result: JobResult) -> None:
-        """Add a result to the tree."""
+    def make_job(self, simulations: int) -> Job:
+        """The next job, number ``issued``, of that many simulations; by default one of lane
+        ``issued % lanes``, whose ``told`` has one entry."""
+        return self._lone_job(self.issued, simulations)
+
+    def add_result(self, job: Job, result: JobResult) -> None:
+        """Add the result of job ``absorbed`` to the tree; by default its increments are merged."""
+        self.merge(result)
 
     def _is_full(self, result: JobResult) -> bool:
         """The new value of ``full`` with the result of the last job."""
         return self.full or result.tree_full or bool(self.tree.counts[FULL])
 
-    @abstractmethod
-    def _state(self) -> Arrays:
-        """The state beside the tree, the counts, and the sizes of jobs in flight."""
+    def own_state(self) -> Arrays:
+        """The state beside the tree, the counts, ``told``, ``kept``, and the sizes of jobs in flight."""
+        return {}
 
-    @abstractmethod
-    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        """Restore `_state`; returns the jobs in flight, which have these sizes. Raises CorruptState."""
+    def restore_own(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        """Restore `own_state`; returns the jobs in flight, from number ``absorbed`` on, which have these
+        sizes: those that `make_job` made. Raises CorruptState."""
+        return [self._lone_job(self.absorbed + k, size) for k, size in enumerate(sizes)]
+
+    def _lone_job(self, index: int, simulations: int) -> Job:
+        told = (self.told.get(index, {}),)
+        return GrowJob(index, index % self.lanes, (simulations,), told=told)
 
     def _check_line(self) -> None:
         """Raise CorruptState unless the best line leads by legal moves from the root to the end."""
@@ -383,7 +446,7 @@ class Strategy(ABC):
             self._game.calls.play(state, move)
         require(bool(self._game.calls.is_terminal(state)), "the best line does not lead to the end")
 
-    def _merge(self, result: JobResult) -> None:
+    def merge(self, result: JobResult) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""
         added, parts = result.added, result.portion_rows
         assert added is not None

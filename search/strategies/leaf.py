@@ -91,7 +91,7 @@ class LeafRunner(Runner):
         if context.request.evaluator is not None:
             temperature = context.request.policy_temperature
             return evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
-        self._forget()
+        self.forget()
         stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
         sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
         moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
@@ -106,7 +106,7 @@ class LeafRunner(Runner):
             sums=sums,
             playouts=int(work.tally[PLAYOUTS]),
             positions=positions,
-            outlook=self._outlook(),
+            outlook=self.outlook(),
         )
 
     def begin(self, job: LeafJob) -> Future[JobResult]:
@@ -194,7 +194,7 @@ class LeafStrategy(Strategy):
         if self._evaluated and self.absorbed == 0:
             # Until the root has priors nothing tells its moves apart.
             return self.issued == 0
-        return self.issued < self.absorbed + self.lanes
+        return super().ready
 
     @property
     def most(self) -> int:
@@ -297,7 +297,7 @@ class LeafStrategy(Strategy):
         self._in_flight.clear()
         return state
 
-    def _make_job(self, simulations: int) -> Job:
+    def make_job(self, simulations: int) -> Job:
         leaves = self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         self.selection.select(self.tree, leaves, stream)
@@ -316,7 +316,7 @@ class LeafStrategy(Strategy):
         draws = leaves.draws if self.engine.hidden else leaves.draws[:0]
         return LeafJob(index, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits, draws)
 
-    def _absorb(self, job: Job, result: JobResult) -> None:
+    def add_result(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
         if (policies := result.policies) is not None:
@@ -333,10 +333,10 @@ class LeafStrategy(Strategy):
             self.selection.learn(job, result.positions)
         self.selection.absorb(self.tree, leaves, result.sums)
 
-    def _state(self) -> Arrays:
+    def own_state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])
 
-    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+    def restore_own(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         batches = [self._new_leaves(size) for size in sizes]
         unpack_leaves(batches, arrays, self.tree, self._players)
         self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}

@@ -50,6 +50,10 @@ class RootRunner(Runner):
         self.lanes: dict[int, _Lane] = {}
         """Trees of lanes, by lane."""
 
+    def heed(self, tree: Tree, told: Arrays) -> None:
+        """Change a lane's tree, in place, by what `Strategy.tell` told it before its next job; only where
+        that is something. What changes here is no part of the job's increments."""
+
     def run(self, job: GrowJob) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
         last = len(job.sizes) - 1
@@ -61,10 +65,12 @@ class RootRunner(Runner):
         done = 0
         while lane.pieces <= last:
             # What a job learns changes the tree at its end, also when the lane is grown again.
+            if job.told and job.told[lane.pieces]:
+                self.heed(lane.tree, dict(job.told[lane.pieces]))
             if lane.pieces == last or engine.features.learnt:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
-            self._forget()
+            self.forget()
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             if engine.features.learnt:
@@ -72,7 +78,7 @@ class RootRunner(Runner):
                 engine.look_back(lane.tree, lane.reported, rows, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
-        result = self._grown(job, lane.tree, done, added)
+        result = self.grown(job, lane.tree, done, added)
         return replace(result, tree=_packed(lane)) if job.hand_in else result
 
     def hand_over(self, lane: int) -> LaneTree | None:
@@ -105,7 +111,7 @@ def _packed(lane: _Lane) -> LaneTree:
 
 
 class RootStrategy(Strategy):
-    """Lanes that never hear of each other.
+    """Lanes that never hear of each other, unless a subclass has `tell` something.
 
     A lane's tree is grown in pieces, so that there is progress to see and a lost piece is
     cheap; it stays on its worker between pieces, as a cache. For a checkpoint it is handed in.
@@ -113,6 +119,7 @@ class RootStrategy(Strategy):
 
     runner = RootRunner
     lanes_alone = True
+    keeps_lanes = True
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:
@@ -156,7 +163,7 @@ class RootStrategy(Strategy):
         """Nodes of all lanes' trees."""
         return int(self._nodes.sum())
 
-    def _make_job(self, simulations: int) -> Job:
+    def make_job(self, simulations: int) -> Job:
         lane = self.issued % self.lanes
         self._sizes.append(simulations)
         asked = lane in self._asked
@@ -165,12 +172,14 @@ class RootStrategy(Strategy):
 
     def _job(self, index: int, begin: LaneTree | None) -> GrowJob:
         lane = index % self.lanes
-        return GrowJob(index, lane, tuple(self._sizes[lane : index + 1 : self.lanes]), begin)
+        indices = range(lane, index + 1, self.lanes)
+        told = tuple(self.told.get(each, {}) for each in indices) if self.told else ()
+        return GrowJob(index, lane, tuple(self._sizes[each] for each in indices), begin, told=told)
 
-    def _absorb(self, job: Job, result: JobResult) -> None:
+    def add_result(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
         assert result.added is not None
-        self._merge(result)
+        self.merge(result)
         if self._ballots is not None:
             last = 1 + int(result.added.num_children[0])
             moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()
@@ -203,7 +212,7 @@ class RootStrategy(Strategy):
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))
 
-    def _state(self) -> Arrays:
+    def own_state(self) -> Arrays:
         none = LaneTree(0, b"")
         trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
         state: Arrays = {
@@ -219,7 +228,7 @@ class RootStrategy(Strategy):
             state["ballots"] = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return state
 
-    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+    def restore_own(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._nodes = take(arrays, "nodes", np.int64, self.lanes).copy()
         within(self._nodes, 0, 2**62, "nodes")
         if "fullness" in arrays:

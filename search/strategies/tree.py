@@ -204,9 +204,9 @@ class TreeRunner(Runner):
         return JoinedJob(jobs[0].index, sum(job.simulations for job in jobs), self._shared, jobs, sent)
 
     def run(self, job: LaneJob) -> JobResult:
-        self._forget()
+        self.forget()
         if job.portions is not None:
-            return replace(self._joined([job], 1, sent=True).run(), outlook=self._outlook(), portion_s=None)
+            return replace(self._joined([job], 1, sent=True).run(), outlook=self.outlook(), portion_s=None)
         engine, context, tree = self.engine, self.context, self._arena
         if self._key != job.snapshot.key:
             # Prepared once for all jobs that start from it.
@@ -227,7 +227,7 @@ class TreeRunner(Runner):
             engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
-        return self._grown(job, tree, made, added)
+        return self.grown(job, tree, made, added)
 
 
 class TreeStrategy(Strategy):
@@ -299,12 +299,6 @@ class TreeStrategy(Strategy):
         return 2 * super().least_slots(lanes, game)
 
     @classmethod
-    def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-        """Nodes of a job's own tree; the other half of the memory is for the shared tree."""
-        per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
-        return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
-
-    @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
         whole = None
         if has_portions(context):
@@ -345,7 +339,7 @@ class TreeStrategy(Strategy):
         # Whether the next job belongs to the snapshot's round.
         return self.issued // self.lanes == self._snapshot.key
 
-    def _make_job(self, simulations: int) -> Job:
+    def make_job(self, simulations: int) -> Job:
         if self.planner is not None and self.issued % self.lanes == 0:
             sizes = np.full(self.lanes, simulations, dtype=np.int64)
             if self.plan.is_fixed:
@@ -358,9 +352,6 @@ class TreeStrategy(Strategy):
         portions = resized(self._portions[lane], simulations) if self._portions else None
         return LaneJob(index, lane, this_round, simulations, self._snapshot, portions)
 
-    def _absorb(self, job: Job, result: JobResult) -> None:
-        self._merge(result)
-
     def end_round(self) -> None:
         # Taken here, not with the next job: so it always holds the results of the same jobs.
         key = self.absorbed // self.lanes
@@ -372,7 +363,7 @@ class TreeStrategy(Strategy):
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
         self._snapshot = Snapshot(key, statistics)
 
-    def _state(self) -> Arrays:
+    def own_state(self) -> Arrays:
         statistics, least = self._snapshot.statistics, self._min_visits
         if self._snapshot.first_children is not None:
             statistics, least = snapshot(self.tree, least, self.snapshot_rows)
@@ -380,7 +371,7 @@ class TreeStrategy(Strategy):
         portions = prefixed("portions.", pack_portions(self._portions))
         return packed | portions | {"min_visits": np.array([least], dtype=np.int64)}
 
-    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+    def restore_own(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
         require(self._min_visits >= self.context.request.share_visits, "min_visits is less than asked")
         packed = without_prefix("snapshots.", arrays)

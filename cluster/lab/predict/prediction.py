@@ -202,8 +202,8 @@ def open_null(request: SearchRequest) -> Search:
     kind = STRATEGY_CLASSES[request.strategy]
     strategy: Any = kind(setup)
     # The strategy decides which jobs come when; nothing is selected for them, and nothing comes of them.
-    strategy._merge = lambda added: None
+    strategy.merge = lambda added: None
     if kind.by_leaves:
-        strategy._make_job = lambda simulations: NullJob(strategy.issued, simulations)
-        strategy._absorb = lambda job, result: None
+        strategy.make_job = lambda simulations: NullJob(strategy.issued, simulations)
+        strategy.add_result = lambda job, result: None
     return Search(request, game, root_state, context, plan, strategy)

@@ -244,8 +244,8 @@ def test_a_job_that_raises_ends_the_search_with_its_reason(
     ray_executor.use(2)
     # Workers get ready with a job of their own, which is sound.
     ray_executor.open(search.context)
-    make = search.strategy._make_job
-    monkeypatch.setattr(search.strategy, "_make_job", lambda size: replace(make(size), portions="none"))
+    make = search.strategy.make_job
+    monkeypatch.setattr(search.strategy, "make_job", lambda size: replace(make(size), portions="none"))
     with pytest.raises(SearchFailed, match="job 0 failed: ValueError"):
         Session(Coordinator(search, 2), ray_executor).run()
     # The executor is as good as before.
