@@ -40,11 +40,11 @@ LIBRARIES = {
 }
 """By the name before a colon in a spec: the module that is needed, the library's name, and its package."""
 
-_MODULE_PREFIXES = ("banyan_game_", "banyan_evaluator_")
-"""Prefixes of the names of modules that are made from files, see `module_of`."""
-
-_A = {"game": "a game", "evaluator": "an evaluator"}
+_A = {"game": "a game", "evaluator": "an evaluator", "strategy": "a strategy"}
 """What a user's file defines, by the name of the field that gives its path."""
+
+_MODULE_PREFIXES = tuple(f"banyan_{field}_" for field in _A)
+"""Prefixes of the names of modules that are made from files, see `module_of`."""
 
 
 MOST_BYTES = 2**20
@@ -228,16 +228,22 @@ def cache_base() -> Path:
     return writable_cache("banyan")
 
 
-def broken_by(error: Exception) -> BrokenGame | None:
-    """The BrokenGame for an exception that was raised in a user's game file; None for other exceptions."""
+def broken_by(error: Exception) -> InvalidInput | None:
+    """The error that names the line of a user's file in which an exception was raised: BrokenGame unless it
+    is the file of a strategy. None for other exceptions."""
     files = {
-        str(module.__file__) for name, module in [*sys.modules.items()] if name.startswith(_MODULE_PREFIXES)
+        str(module.__file__): name
+        for name, module in [*sys.modules.items()]
+        if name.startswith(_MODULE_PREFIXES)
     }
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:
         return None
     name, line = Path(frames[-1].filename).name, frames[-1].lineno
-    return BrokenGame(name, f"{frames[0].name}: raised {said(error)} (line {line})")
+    found = f"{frames[0].name}: raised {said(error)} (line {line})"
+    if files[frames[-1].filename].startswith("banyan_strategy_"):
+        return InvalidInput("strategy", name, f"a strategy whose code runs ({found})")
+    return BrokenGame(name, found)
 
 
 def frames_of(error: BaseException, path: str) -> list[traceback.FrameSummary]:

@@ -24,6 +24,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from search.job import Job, JobResult
+from search.options import is_class
 from search.packing.arrays import Arrays, require, take, within
 from search.plan import LAST_SHARE
 from search.prepare import Search
@@ -244,10 +245,12 @@ class Coordinator:
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> None:
         """Make jobs that work on the tree itself, in ``threads`` threads of this process, where that pays.
 
-        Only before `start`; 0 threads change nothing. ``run`` runs the jobs that a restored search had in
-        flight. The executor must run a divided task while its caller waits.
+        Only before `start`; 0 threads change nothing, nor does a strategy from a file, which may have changed
+        what jobs are. ``run`` runs the jobs that a restored search had in flight. The executor must run a
+        divided task while its caller waits.
         """
-        for job in self.search.strategy.work_in_place(threads, run) if threads else ():
+        own = is_class(self.search.request.strategy)
+        for job in self.search.strategy.work_in_place(threads, run) if threads and not own else ():
             self._ledger.settle(job.index)
 
     def start(self, elapsed_s: float = 0.0) -> list[Job]:
@@ -256,7 +259,7 @@ class Coordinator:
         Also called when the executor has lost all its jobs.
         """
         jobs = [] if self.finished else self._ledger.items
-        return jobs + self._issue(elapsed_s)
+        return self._some(jobs + self._issue(elapsed_s))
 
     def job_done(self, done: JobResult, elapsed_s: float = 0.0, held_s: float = 0.0) -> list[Job]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been.
@@ -290,7 +293,7 @@ class Coordinator:
             jobs += self._issue(elapsed_s)
         if strategy.by_rounds and costs.rounds > rounds:
             self._ended_s = elapsed_s + self.stopwatch() - started
-        return jobs
+        return self._some(jobs)
 
     def job_lost(self, index: int, reason: str) -> list[Job]:
         """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
@@ -413,6 +416,13 @@ class Coordinator:
             self.counters.round_costs.plan_s += self.stopwatch() - started
             self._ledger.hand_out(job.index, job)
             jobs.append(job)
+        return jobs
+
+    def _some(self, jobs: list[Job]) -> list[Job]:
+        """The jobs; raises SearchFailed if there is none, and none is out, though the search goes on."""
+        if not (self.finished or self._ledger):
+            name = self.search.request.strategy
+            raise SearchFailed(f"strategy {name} makes no job though none is out: it would never end")
         return jobs
 
     def _conclude(self, failed: bool) -> None:

@@ -25,7 +25,7 @@ from search.kept_tree import KeptTree
 from search.prepare import open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
-from search.strategies import STRATEGY_CLASSES, Strategy
+from search.strategies import Strategy, strategy_of
 from search.summary import choose
 from search.tree.arena import Tree
 from search.worker import Worker
@@ -92,9 +92,7 @@ class Planner:
         self._worker = Worker()
         # What simulations have met is kept instead of the tree that it was told.
         self._learns = (
-            "learnt" in request.policies
-            and request.lanes == 1
-            and STRATEGY_CLASSES[request.strategy].by_rounds
+            "learnt" in request.policies and request.lanes == 1 and strategy_of(request.strategy).by_rounds
         )
         self._worker.goes_on = self._learns
         self._prepared = self._begun = False

@@ -52,6 +52,8 @@ class Context:
     """Strategy tree: upper bound of the rows (nodes) of a job's increments."""
     evaluator_source: str | None = None
     """The text of the evaluator's file, if the request names one."""
+    strategy_source: str | None = None
+    """The text of the strategy's file, if the request names one."""
     lanes: int = 1
     """`SearchPlan.lanes`."""
     allowed: tuple[int, ...] = ()
@@ -151,6 +153,10 @@ class GrowJob(Job):
     """Whether the result must contain the lane's tree, for a checkpoint."""
     told: tuple[Mapping[str, npt.NDArray[Any]], ...] = ()
     """What `Strategy.tell` gave for each of ``sizes``; empty if that was nothing."""
+
+    def hears(self, piece: int = -1) -> dict[str, npt.NDArray[Any]]:
+        """Copies of what the lane is told before its job with this number, by default before this one."""
+        return {name: array.copy() for name, array in self.told[piece].items()} if self.told else {}
 
     @property
     def simulations(self) -> int:  # type: ignore[override]

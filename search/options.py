@@ -34,6 +34,8 @@ class Option:
     """The least and the largest number that is accepted."""
     choices: tuple[str, ...] = ()
     """The texts that are accepted; empty for any."""
+    classes: bool = False
+    """Whether a class in a file, ``FILE.py:CLASS``, is accepted beside the choices."""
     accepted: str = ""
     """The accepted values in words, if bounds or choices do not describe them well."""
     unit: str = ""
@@ -105,7 +107,7 @@ class Knob:
         if value is None:
             return self.nullable
         if self.option.choices:
-            return value in self.option.choices
+            return value in self.option.choices or (self.option.classes and is_class(value))
         if self.kind not in (int, float):
             return isinstance(value, self.kind)
         if isinstance(value, bool) or not isinstance(value, int | float if self.kind is float else int):
@@ -119,6 +121,12 @@ class Knob:
         if not self.accepts(value):
             refuse(self.name, value, self.accepted)
         return value
+
+
+def is_class(value: Any) -> bool:
+    """Whether it is a text that names a class in a file: ``FILE.py:CLASS``."""
+    path, _, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    return path.endswith(".py") and name.isidentifier()
 
 
 def option(default: Any = dataclasses.MISSING, /, **described: Any) -> Any:

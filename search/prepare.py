@@ -23,8 +23,8 @@ from search.kernel.engine import Engine, engine_of
 from search.kernel.loop import ANY_MOVE
 from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan
-from search.request import MAX_SIMULATIONS, SearchRequest, features_of
-from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.request import MAX_SIMULATIONS, STRATEGIES, SearchRequest, features_of
+from search.strategies import Setup, Strategy, source_of_strategy, strategy_of
 from search.tree.arena import Tree, reroot
 
 REPORTED_SHARE = 50
@@ -91,7 +91,7 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
 
 def check_request(request: SearchRequest, *, files: bool = True, external: bool = False) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
-    _refuse_evaluators(request, files, external)
+    _refuse_others(request, files, external)
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -100,9 +100,9 @@ def check_request(request: SearchRequest, *, files: bool = True, external: bool 
     return game
 
 
-def check_search(request: SearchRequest, game: Game) -> None:
+def check_search(request: SearchRequest, game: Game, *, files: bool = True) -> None:
     """Raises InvalidInput if the game cannot be searched with these options, whatever its position."""
-    _refuse_evaluators(request, True, False)
+    _refuse_others(request, files, False)
     _measure(request, game)
 
 
@@ -112,21 +112,22 @@ def open_search(
     files: bool = True,
     source: str | None = None,
     evaluator: str | None = None,
+    strategy: str | None = None,
     external: bool = False,
     whole_spec: str | None = None,
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    ``source`` and ``evaluator`` are the texts of the request's game file and evaluator file; None: the files
-    are read. Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file
-    is refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the
-    request may, and must, name the evaluator EXTERNAL. ``whole_spec``: the full spec of the game, if it was
+    ``source``, ``evaluator`` and ``strategy`` are the texts of the request's files; None: the files are read.
+    Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file is
+    refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the request
+    may, and must, name the evaluator EXTERNAL. ``whole_spec``: the full spec of the game, if it was
     loaded, and so tried out, before.
 
     Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
     little memory. May take seconds, because kernels are compiled.
     """
-    _refuse_evaluators(request, files, external)
+    _refuse_others(request, files, external)
     if source is None:
         source = games.source_of_spec(request.game, files=files)
     game = games.load(whole_spec or request.game, source, files=files, tried=whole_spec is None)
@@ -134,9 +135,10 @@ def open_search(
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
     mover = game.viewpoint(mover)
-    allowed, least = _root_moves(request, game, root_state)
+    allowed, least = _root_moves(request, game, root_state, strategy)
     num_legal = len(allowed or game.legal_moves(root_state))
-    opened = open_view(request, game, view, mover, num_legal, source, evaluator, allowed=allowed, least=least)
+    files_read = source, evaluator, strategy
+    opened = open_view(request, game, view, mover, num_legal, *files_read, allowed=allowed, least=least)
     return replace(opened, request=request, root_state=root_state)
 
 
@@ -148,6 +150,7 @@ def open_view(
     num_legal: int,
     source: str | None = None,
     evaluator: str | None = None,
+    strategy_source: str | None = None,
     kept: tuple[Tree, int] | None = None,
     allowed: tuple[int, ...] = (),
     least: tuple[tuple[int, int], ...] = (),
@@ -155,17 +158,21 @@ def open_view(
     """A search from ``view``: what ``mover`` sees (Game.observation).
 
     Position and moves of the request are not used. ``num_legal`` is the number of legal moves, ``evaluator``
-    the text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
-    ``view``, from which strategies tree and leaf go on. ``allowed``: the moves that are searched, empty: all;
-    ``least``: the least visits of some. Raises InvalidInput as `open_search` does.
+    the text of the evaluator's file, ``strategy_source`` that of the strategy's; None reads it. ``kept``: an
+    earlier search's tree, and its node at ``view``, from which strategies tree and leaf go on. ``allowed``:
+    the moves that are searched, empty: all; ``least``: the least visits of some. Raises InvalidInput as
+    `open_search` does.
     """
     compile_for(f"{game.name}, strategy {request.strategy}")
-    hidden, plan, engine = _measure(request, game)
+    if strategy_source is None:
+        strategy_source = source_of_strategy(request.strategy)
+    hidden, plan, engine = _measure(request, game, strategy_source)
     request = with_exploration(request, game)
     if request.evaluator is not None and request.evaluator != EXTERNAL:
         evaluator = source_of_evaluator(request.evaluator) if evaluator is None else evaluator
         request = replace(request, evaluator=found_anywhere(request.evaluator))
-    strategy, memory_bytes = STRATEGY_CLASSES[request.strategy], request.memory_mb * 2**20
+    strategy = strategy_of(request.strategy, strategy_source)
+    memory_bytes = request.memory_mb * 2**20
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
@@ -179,6 +186,7 @@ def open_view(
         snapshot_rows=plan.snapshot_rows,
         increment_rows=plan.increment_rows,
         evaluator_source=evaluator,
+        strategy_source=strategy_source,
         lanes=plan.lanes,
         allowed=allowed,
         least=least,
@@ -211,18 +219,18 @@ def open_view(
 
 
 def _root_moves(
-    request: SearchRequest, game: Game, state: State
+    request: SearchRequest, game: Game, state: State, source: str | None = None
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     """`Context.allowed` and `Context.least`, as the request names them; raises InvalidInput as `open_search`
     does."""
     if not features_of(request, "").chosen:
         return (), ()
-    hidden, plan, _ = _measure(request, game)
+    hidden, plan, _ = _measure(request, game, source)
     field = "avoid" if request.allow is None else "allow"
     named, least = _read_moves(request, field, game, state), _read_moves(request, "least_visits", game, state)
     kept = tuple(move for move in game.legal_moves(state) if (move in named) == (field == "allow"))
     refuse_if_any(field, getattr(request, field), [(not kept, "what leaves a move to search")])
-    strategy, budget = STRATEGY_CLASSES[request.strategy], plan.simulations or MAX_SIMULATIONS
+    strategy, budget = strategy_of(request.strategy, source), plan.simulations or MAX_SIMULATIONS
     grain = strategy.grain(plan, hidden)
     # Jobs differ by one simulation: what all lanes have for sure is that of equal jobs.
     uneven = plan.root_first if grain == 1 or strategy.by_leaves else budget % plan.jobs
@@ -254,7 +262,8 @@ def _read_moves(request: SearchRequest, field: str, game: Game, state: State) ->
     return found
 
 
-def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> None:
+def _refuse_others(request: SearchRequest, files: bool, external: bool) -> None:
+    """Raise InvalidInput for files of others where none are run, and for an evaluator that nobody is."""
     if external and request.evaluator != EXTERNAL:
         raise InvalidInput("evaluator", request.evaluator, f"{EXTERNAL}, where the caller evaluates leaves")
     if not external and request.evaluator == EXTERNAL:
@@ -265,13 +274,17 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
         )
     if not files and request.evaluator not in (None, EXTERNAL):
         raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
+    if not files and request.strategy not in STRATEGIES:
+        accepted = f"one of {', '.join(STRATEGIES)}: files of others are not run here"
+        raise InvalidInput("strategy", request.strategy, accepted)
 
 
-def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
-    """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
+def _measure(request: SearchRequest, game: Game, source: str | None = None) -> tuple[str, SearchPlan, Engine]:
+    """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched.
+    ``source``: the text of the strategy's file, if that is read."""
     check_form(request, game)
-    strategy = STRATEGY_CLASSES[request.strategy]
-    hidden = _treatment(request, game)
+    strategy = strategy_of(request.strategy, source)
+    hidden = _treatment(request, game, strategy)
     plan = strategy.make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))
     least_bytes = strategy.least_slots(plan.lanes, game) * engine.layout.bytes_per_node
@@ -282,9 +295,9 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     return hidden, plan, engine
 
 
-def _treatment(request: SearchRequest, game: Game) -> str:
+def _treatment(request: SearchRequest, game: Game, strategy: type[Strategy]) -> str:
     """Context.hidden; raises InvalidInput for options that hidden information, or others, exclude."""
-    strategy, hidden = STRATEGY_CLASSES[request.strategy], game.hidden_information
+    hidden = game.hidden_information
     ismcts = hidden and request.hidden_information == "ismcts"
     pairs = ismcts and strategy.grows_trees and request.paired <= game.max_moves
     where = f"{game.name}, where something is hidden"

@@ -122,8 +122,12 @@ class SearchRequest:
     strategy: str = _basic(
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
-        "or one tree whose leaves are evaluated by workers (leaf).",
+        "or one tree whose leaves are evaluated by workers (leaf). A strategy of your own is a class in a "
+        "file: ./mine.py:Mine.",
         choices=STRATEGIES,
+        classes=True,
+        accepted=f"{', '.join(STRATEGIES)}, or a class in a file: ./mine.py:Mine",
+        metavar="root|tree|leaf|FILE.py:CLASS",
     )
     seed: int = _basic(0, help="Seed of all random numbers.", bounds=(0, 2**63 - 1), key=None)
 
@@ -244,7 +248,8 @@ class SearchRequest:
     )
     rounds: int | None = _parallel(
         None,
-        help="Strategy tree: the number of rounds, after each of which the lanes share their results.",
+        help="The number of jobs of each lane; with strategy tree they are rounds, after each of which the "
+        "lanes share their results. Not with leaf.",
         bounds=(1, 1_000_000),
         unit="rounds",
         unset="by the budget and the number of lanes",

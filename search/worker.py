@@ -15,7 +15,7 @@ from search.job import Context, DividedJob, Job, JobResult, LaneTree
 from search.kernel.engine import engine_of
 from search.kernel.learning import forget
 from search.kernel.workspace import Workspace
-from search.strategies import STRATEGY_CLASSES, Runner
+from search.strategies import Runner, Strategy, strategy_of
 
 
 def why_one_at_a_time(context: Context) -> str | None:
@@ -26,10 +26,15 @@ def why_one_at_a_time(context: Context) -> str | None:
     return None if is_compiled(game.rules) else f"the rules of {game.name} are not compiled"
 
 
+def kind_of(context: Context) -> type[Strategy]:
+    """The class of the strategy of a search."""
+    return strategy_of(context.request.strategy, context.strategy_source)
+
+
 def runs_in_threads(context: Context | None) -> bool:
     """Whether all workers of a machine should be threads of one process: not for jobs of strategy leaf, which
     are so short that Python's lock would hold them up."""
-    if context is None or STRATEGY_CLASSES[context.request.strategy].by_leaves:
+    if context is None or kind_of(context).by_leaves:
         return False
     return why_one_at_a_time(context) is None
 
@@ -52,7 +57,7 @@ class Worker:
         game = games.load(context.game, context.game_source, tried=False)
         compile_for(f"{game.name}, strategy {context.request.strategy}")
         engine = engine_of(game, context.features)
-        job = STRATEGY_CLASSES[context.request.strategy].least_job(engine, context)
+        job = kind_of(context).least_job(engine, context)
         if job is not None:
             # What is wrong with an evaluator shows here as well, before the search begins.
             self.run(context, job)
@@ -108,7 +113,6 @@ class Worker:
             last = getattr(self, "_runner", None)
             if last is None or engine is not last.engine:
                 self._work = engine.new_workspace()
-            kind = STRATEGY_CLASSES[context.request.strategy].runner
-            self._runner = kind(engine, context, self._work, self.goes_on)
+            self._runner = kind_of(context).runner(engine, context, self._work, self.goes_on)
             self._search_id = context.search_id
         return self._runner

@@ -70,7 +70,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.result": 235},
     {"search.coordinator": 347},
     {"search.run_inline": 55, "search.ask_tell": 408},
-    {"search.players": 1_195},
+    {"search.players": 1_195, "search.law": 100, "search.examples": 30},
     {"search": 134},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
     {"cluster.system": 631},

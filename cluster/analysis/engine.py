@@ -45,7 +45,7 @@ from games.errors import InvalidInput
 from search.coordinator import Coordinator, Counters, Ledger, LostTooOften
 from search.prepare import Search, open_search
 from search.result import answer
-from search.strategies import STRATEGY_CLASSES, for_workers
+from search.strategies import for_workers, strategy_of
 
 AHEAD_S = 1.0
 """Worker time of the tasks that each worker is given ahead: a position of a higher priority waits so long."""
@@ -274,7 +274,7 @@ class Engine:
         options = {name: value for name, value in position.query.items() if name not in CONTROL}
         if (key := repr(options)) not in self._known:
             request = Position({"id": "", **options}, 0).request(self.context.defaults)
-            plan = STRATEGY_CLASSES[request.strategy].make_plan(request, self._game)
+            plan = strategy_of(request.strategy).make_plan(request, self._game)
             took_s = request.seconds or math.inf
             if request.simulations is not None:
                 took_s = request.simulations / self._game.nominal_simulations_per_s

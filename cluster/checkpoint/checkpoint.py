@@ -6,7 +6,7 @@ search is resumed, jobs that were in flight run again, like lost jobs. Therefore
 budget in simulations ends with statistics that are bit for bit those of an uninterrupted search, on any
 machines. A search with a budget in seconds runs for its remaining time.
 
-A checkpoint contains the text of game and evaluator files that the search uses, and resuming runs that code:
+A checkpoint contains the text of game, evaluator and strategy files that the search uses; resuming runs it:
 resume only checkpoints from a trusted source. Accidental damage of the file is always detected.
 
 A file is written to FILE.part, which is synced and renamed to FILE; then the folder is synced. If the process
@@ -90,6 +90,7 @@ class Checkpoint:
     """The whole spec of the game; None in a checkpoint of an earlier version."""
     game_source: str | None
     evaluator_source: str | None
+    strategy_source: str | None
     elapsed_s: float
     stopped_by: str | None
     """Why the search ended finally (one of OVER); None if it can be resumed."""
@@ -110,6 +111,7 @@ class Checkpoint:
             files=files,
             source=self.game_source,
             evaluator=self.evaluator_source,
+            strategy=self.strategy_source,
             external=external,
             whole_spec=self.game,
         ).coordinator
@@ -165,6 +167,7 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             game=_take(description, "game", str, types.NoneType),
             game_source=_take(description, "game_source", str, types.NoneType),
             evaluator_source=_take(description, "evaluator_source", str, types.NoneType),
+            strategy_source=_take(description, "strategy_source", str, types.NoneType),
             elapsed_s=float(elapsed_s),
             stopped_by=stopped_by,
             code=_take(description, "code", str),
@@ -284,6 +287,7 @@ def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[
         "game": search.context.game,
         "game_source": search.context.game_source,
         "evaluator_source": search.context.evaluator_source,
+        "strategy_source": search.context.strategy_source,
         "elapsed_s": elapsed_s,
         "stopped_by": stopped_by if stopped_by in OVER else None,
     }

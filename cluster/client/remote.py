@@ -22,7 +22,7 @@ from games.errors import InvalidInput, counted
 from search.coordinator import SearchFailed
 from search.options import knobs_of
 from search.prepare import Searched, root_position
-from search.request import DEFAULT_MEMORY_MB, SearchRequest
+from search.request import DEFAULT_MEMORY_MB, STRATEGIES, SearchRequest
 from search.result import Answer, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
@@ -85,12 +85,13 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
 def body_of(request: SearchRequest) -> dict[str, Any]:
     """The request as JSON for the API; memory_mb is omitted if it has its default.
 
-    Raises InvalidInput (field ``evaluator``).
+    Raises InvalidInput (field ``evaluator``, ``strategy``).
     """
+    no_file = "with --server: a service does not run clients' files"
     if request.evaluator is not None:
-        raise InvalidInput(
-            "evaluator", request.evaluator, "none with --server: a service does not run clients' files"
-        )
+        raise InvalidInput("evaluator", request.evaluator, f"none {no_file}")
+    if request.strategy not in STRATEGIES:
+        raise InvalidInput("strategy", request.strategy, f"one of {', '.join(STRATEGIES)} {no_file}")
     body = {name: value for name, value in asdict(request).items() if name not in OF_EVALUATORS}
     body["moves"] = list(request.moves)
     if request.first_play_urgency == math.inf:

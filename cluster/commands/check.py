@@ -9,7 +9,6 @@ import typer
 
 from cluster.commands.options import (
     AT_LEAST_1,
-    GameArgument,
     ResultOptions,
     option,
     read_strategies,
@@ -26,7 +25,7 @@ from cluster.system.terminal import (
     stdout_console,
     write,
 )
-from search.options import option_of
+from search.options import is_class, option_of
 from search.request import STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
@@ -41,16 +40,26 @@ SEARCH_S = 0.05
 
 
 def check(
-    game: GameArgument,
+    game: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAME",
+            help="A game, such as gomoku or gomoku:size=15, or a file: ./mygame.py. Or a strategy, a class "
+            "in a file: ./mine.py:Mine.",
+        ),
+    ],
     games: int = option(20, "N", "Random games to look at.", accepts=AT_LEAST_1),
     seed: int = option(0, "N", "Seed of all random numbers."),
     *,
     output: ResultOptions,
 ) -> int:
-    """Check that a game meets the contract: random games, perft, a playthrough, its speed.
+    """Check that a game meets the contract: random games, perft, a playthrough, its speed; or that a strategy
+    gives the same answer on any workers.
 
-    The exit status is 2 if the game breaks the contract.
+    The exit status is 2 if the game breaks the contract, or the strategy the law.
     """
+    if is_class(game):
+        return _check_strategy(game, output)
     import games as rules
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
@@ -71,6 +80,20 @@ def check(
         answer |= _shown(loaded, seed, output)
     if output.json:
         print_json(answer)
+    return 0 if found is None else 2
+
+
+def _check_strategy(strategy: str, output: ResultOptions) -> int:
+    """Whether a strategy from a file keeps law 1; returns the exit status."""
+    from search.law import check as look
+
+    found = look(strategy)
+    right = "the same digest on 1, 2 and 5 workers, in any order, with lost jobs, and from a checkpoint"
+    if output.json:
+        told = [] if found is None else [{"rule": found.rule, "text": found.text}]
+        print_json({"strategy": strategy, "findings": told})
+    else:
+        write(f"{strategy}: {right}" if found is None else f"1 thing to mend:\n  {found}")
     return 0 if found is None else 2
 
 

@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 
 from cluster.system.terminal import OUTPUT as OUTPUT
 from cluster.system.terminal import Output, results_alone
-from search.options import BASIC, SEARCH, Option, knob_from, option_of, refuse
+from search.options import BASIC, SEARCH, Option, is_class, knob_from, option_of, refuse
 from search.options import option as search_option
 from search.request import STRATEGIES, SearchRequest, request_of
 
@@ -365,11 +365,12 @@ def read_format(asked: str | None, out: Path | None) -> str:
     return asked or "png"
 
 
-def read_strategies(text: str) -> list[str]:
-    """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
+def read_strategies(text: str, *, files: bool = False) -> list[str]:
+    """Names of strategies separated by commas; ``files``: or classes in files. Raises InvalidInput
+    (strategies)."""
     names = [name.strip() for name in text.split(",")]
-    if not set(names) <= set(STRATEGIES):
-        refuse("strategies", text, "a list of " + ", ".join(STRATEGIES))
+    if not {name for name in names if not (files and is_class(name))} <= set(STRATEGIES):
+        refuse("strategies", text, f"a list of {', '.join(STRATEGIES)}{', FILE.py:CLASS' * files}")
     return names
 
 

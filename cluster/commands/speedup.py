@@ -50,7 +50,9 @@ class SpeedupOptions:
         "Numbers of workers to measure; auto: 1, 2, 4, 8, ... to all CPUs, those of the cluster with "
         "--address.",
     )
-    strategies: str = option("root,tree", "S,S,...", "Strategies to measure: root, tree, leaf.")
+    strategies: str = option(
+        "root,tree", "S,S,...", "Strategies to measure: root, tree, leaf, ./mine.py:Mine."
+    )
     seconds: float | None = option(
         None,
         "S",
@@ -114,7 +116,7 @@ def speedup(
     from games.errors import counted
 
     counts = measured_counts(measurement.workers, measurement.address)
-    names = read_strategies(measurement.strategies)
+    names = read_strategies(measurement.strategies, files=True)
     drawn = read_format(picture, out)
     request = _request(game, measurement, names, max(counts))
     so_far: list[SpeedupRow] = []

@@ -24,7 +24,7 @@ from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from games.errors import counted
 from games.game import FIRST, Board, Cell
-from search.prepare import Searched
+from search.prepare import Search, Searched
 from search.request import SearchRequest
 from search.result import Answer, SearchResult
 from search.strategies import plan_search
@@ -180,7 +180,8 @@ def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
     request, shape = search.request, search.request.strategy
     if request.lanes is not None or not request.by_the_clock:
         # By the clock the server chooses them.
-        shape += f", {counted(plan_search(request, search.game).lanes, 'lane')}"
+        plan = search.plan if isinstance(search, Search) else plan_search(request, search.game)
+        shape += f", {counted(plan.lanes, 'lane')}"
     rate = terminal.rate(figures.simulations_per_s)
     merge = f"{1000 * figures.merge_s / figures.merges:.1f} ms each" if figures.merges else ""
     done = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"

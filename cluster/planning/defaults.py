@@ -86,11 +86,11 @@ class MoveSearch(SearchRequest):
         """The request of a search of this game."""
         from search.players.presets import STRONGEST, settings_of
         from search.prepare import can_learn
-        from search.strategies import STRATEGY_CLASSES
+        from search.strategies import strategy_of
 
         values = {each.name: getattr(self, each.name) for each in fields(SearchRequest)}
         if self.playout_policy == AUTO:
-            by_rounds = STRATEGY_CLASSES[self.strategy].by_rounds
+            by_rounds = strategy_of(self.strategy).by_rounds
             alone = self.lanes == 1 and by_rounds and self.playout_plies is None
             learns = alone and self.evaluator is None and can_learn(game)
             values["playout_policy"] = "learnt" if learns else "random"

@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import games
 import search
 from cluster.runtime.worker_state import WorkerStatus
+from games.user_games import broken_by
 
 DEFAULT_JOB_TIMEOUT_S = 30.0
 """Seconds after which the worker of a job counts as hung: two hundred times a job's usual duration."""
@@ -157,7 +158,7 @@ class JobFailed:
 
     index: int
     error: str
-    """Type and message of the exception."""
+    """Type and message of the exception; of one in a user's file, the line too."""
     context: int = OPENED
     cause: Exception | None = None
     """The exception, if the job ran in this process."""
@@ -165,7 +166,7 @@ class JobFailed:
     @classmethod
     def by(cls, error: Exception, index: int, context: int) -> JobFailed:
         """The event of a job that raised this exception in this process."""
-        return cls(index, f"{type(error).__name__}: {error}", context, error)
+        return cls(index, str(broken_by(error) or f"{type(error).__name__}: {error}"), context, error)
 
 
 Event = JobDone | JobLost | JobFailed

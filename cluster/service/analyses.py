@@ -245,7 +245,7 @@ class Analyses:
             accepted = "a game that comes with Banyan: positions of others are searched one by one, with POST"
             raise InvalidInput("game", body.game, f"{accepted} searches")
         defaults, game = body.request(limits), positions.load(body.game)
-        check_search(defaults, game)
+        check_search(defaults, game, files=False)
         body.position = positions.seen(game, body.position)
         root_position(defaults, game)
         for number, query in enumerate(body.positions):

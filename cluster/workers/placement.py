@@ -117,10 +117,14 @@ def started_session(opened: Opened, executor: Executor) -> Session:
     """
     coordinator = opened.coordinator
     search, context = coordinator.search, coordinator.search.context
-    request = for_workers(search.request, executor.num_workers)
+    request = for_workers(search.request, executor.num_workers, kind=type(search.strategy))
     if request != search.request and search.strategy.issued == 0:
-        source, evaluator = context.game_source, context.evaluator_source
-        coordinator = begun(request, source=source, evaluator=evaluator, whole_spec=context.game).coordinator
+        files = {
+            "source": context.game_source,
+            "evaluator": context.evaluator_source,
+            "strategy": context.strategy_source,
+        }
+        coordinator = begun(request, whole_spec=context.game, **files).coordinator
     executor.open(coordinator.search.context)
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)

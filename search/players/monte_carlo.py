@@ -31,7 +31,7 @@ from search.players.presets import NAMES, PLAIN, settings_of
 from search.prepare import check_form, open_view
 from search.request import SearchRequest, features_of
 from search.run_inline import run_inline
-from search.strategies import STRATEGY_CLASSES
+from search.strategies import STRATEGY_CLASSES, strategy_of
 from search.summary import choose
 from search.worker import Worker
 
@@ -179,9 +179,10 @@ class Uct(Player):
         self._kept = KeptTree(game) if reuses else None
         self.work = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
+        # Files are read where the player is first made: workers get their texts from there.
         if self.request.evaluator is not None:
-            # Read where the player is first made: workers get the text from there.
             source_of_evaluator(self.request.evaluator)
+        strategy_of(self.request.strategy)
 
     def begin_game(self) -> None:
         if self._kept is not None:

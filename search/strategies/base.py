@@ -2,9 +2,9 @@
 
 One of your own is a class in a file, of two parts (search/OWN_STRATEGY.md). A subclass of `Strategy` belongs
 to the coordinator: when the next job can be made (`ready`), what it is told (`tell`), what its result does to
-the shared tree (`add_result`). A subclass of `Runner` belongs to workers: what they do with a job (`run`). All
-else has a default. For equal answers on any workers, a result must depend on its job alone, and a job on the
-request and on the results that were absorbed before it was made.
+the shared tree (`add_result`). A subclass of `Runner` belongs to workers: what they do with a job (`run`).
+All else has a default. For equal answers on any workers, a result must depend on its job alone, and a job on
+the request and on the results that were absorbed before it was made.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class Runner(ABC):
     @abstractmethod
     def run(self, job: Any) -> JobResult:
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
-        set. Where a job grows a tree, `grown` makes the result. A job of `Strategy.make_job` is a GrowJob."""
+        set. A job of `Strategy.make_job` is a GrowJob, whose ``hears()`` is what it was told. Where a job
+        grows a tree, `grown` makes the result."""
 
     def together(self, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
         """See `Worker.together`."""
@@ -158,7 +159,7 @@ class Strategy:
     """Whether a job is playouts from leaves of the tree, with the options ``batch`` and
     ``playouts_per_leaf``."""
     keeps_lanes: ClassVar[bool] = False
-    """Whether workers keep what a lane has built, so that all that it was told is needed to build it again."""
+    """Whether workers keep what a lane has built, which is built again from all that the lane was told."""
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:

@@ -65,8 +65,8 @@ class RootRunner(Runner):
         done = 0
         while lane.pieces <= last:
             # What a job learns changes the tree at its end, also when the lane is grown again.
-            if job.told and job.told[lane.pieces]:
-                self.heed(lane.tree, dict(job.told[lane.pieces]))
+            if told := job.hears(lane.pieces):
+                self.heed(lane.tree, told)
             if lane.pieces == last or engine.features.learnt:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0

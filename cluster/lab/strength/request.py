@@ -18,7 +18,7 @@ from cluster.lab.strength.fit import Side
 from cluster.lab.strength.moves import MAX_POSITIONS
 from games.errors import InvalidInput
 from games.spec import Spec, parse_spec
-from search.options import check, knobs_of, option, option_of
+from search.options import check, is_class, knobs_of, option, option_of
 from search.players import Player, player_of
 from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 
@@ -250,14 +250,25 @@ def read_strategies(text: str) -> list[Spec]:
             parts[-1] += f"{',' if ':' in parts[-1] else ':'}{item}"
         else:
             parts.append(item)
-    specs = [parse_spec(part, "strategies", paths=True) for part in parts]
+    specs = [_strategy_spec(part) for part in parts]
     for spec in specs:
-        if spec.name not in STRATEGIES:
-            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(STRATEGIES))
+        if spec.name not in STRATEGIES and not is_class(spec.name):
+            accepted = f"a list of {', '.join(STRATEGIES)}, ./mine.py:Mine"
+            raise InvalidInput("strategies", spec.name, accepted)
         _not_reserved("strategies", spec.options)
     if len({str(spec) for spec in specs}) < len(specs):
         raise InvalidInput("strategies", text, "each strategy once")
     return specs
+
+
+def _strategy_spec(text: str) -> Spec:
+    """A strategy, which may be a class in a file, with its options. Raises InvalidInput (strategies)."""
+    name, colon, options = text.strip().partition(".py:")
+    if not colon:
+        return parse_spec(text, "strategies", paths=True)
+    # The name of the class is part of that of the strategy.
+    kind, colon, options = options.partition(":")
+    return Spec(f"{name}.py:{kind}", parse_spec(f"uct{colon}{options}", "strategies", paths=True).options)
 
 
 def read_options(text: str) -> Mapping[str, str]:

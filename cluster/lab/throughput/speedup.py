@@ -21,7 +21,7 @@ from games.errors import counted, in_words
 from search.coordinator import RoundCosts
 from search.prepare import open_search
 from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
-from search.strategies import STRATEGY_CLASSES
+from search.strategies import strategy_of
 
 SECONDS = 120.0
 """Default time of a whole measurement."""
@@ -326,7 +326,7 @@ def _row(
     spent = [each.spent for each in samples if each.spent]
     reasons = sorted({reason for each in samples for reason in each.warnings})
     middle = sorted(samples, key=lambda each: each.simulations_per_s)[len(samples) // 2].round_costs
-    lanes, by_rounds = request.most_lanes, STRATEGY_CLASSES[request.strategy].by_rounds
+    lanes, by_rounds = request.most_lanes, strategy_of(request.strategy).by_rounds
     used = {cores: middle.efficiency(cores, lanes, by_rounds) for cores in MORE_CORES if cores <= lanes}
     assert request.simulations is not None
     return SpeedupRow(

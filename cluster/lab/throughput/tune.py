@@ -23,7 +23,7 @@ from cluster.report.table import Table, count, number, percent, rate, table_of, 
 from cluster.system.terminal import in_minutes
 from games.errors import counted
 from search.request import SearchRequest
-from search.strategies import STRATEGY_CLASSES
+from search.strategies import strategy_of
 
 SECONDS, SEARCH_S = 30.0, 1.0
 """Default time of the whole measurement, and of each search."""
@@ -125,7 +125,7 @@ def settings(workers: Sequence[int]) -> list[Setting]:
 
 def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, float, float]:
     """The share that lanes keep of ``simulations``: middle, lowest and highest; see `TriedSetting.kept`."""
-    if STRATEGY_CLASSES[setting.strategy].by_leaves:
+    if strategy_of(setting.strategy).by_leaves:
         lost = [a * setting.lanes**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
     else:
         lost = [b * (1 - 1 / setting.lanes) / max(1, rounds) for b in ROUNDS_LOSE]

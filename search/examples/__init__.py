@@ -1,0 +1,1 @@
+"""Strategies of users, as files that are complete."""
