@@ -249,8 +249,8 @@ class Coordinator:
         what jobs are. ``run`` runs the jobs that a restored search had in flight. The executor must run a
         divided task while its caller waits.
         """
-        own = is_class(self.search.request.strategy)
-        for job in self.search.strategy.work_in_place(threads, run) if threads and not own else ():
+        threads *= not is_class(self.search.request.strategy)
+        for job in self.search.strategy.work_in_place(threads, run) if threads else ():
             self._ledger.settle(job.index)
 
     def start(self, elapsed_s: float = 0.0) -> list[Job]:
@@ -259,7 +259,7 @@ class Coordinator:
         Also called when the executor has lost all its jobs.
         """
         jobs = [] if self.finished else self._ledger.items
-        return self._some(jobs + self._issue(elapsed_s))
+        return jobs + self._issue(elapsed_s)
 
     def job_done(self, done: JobResult, elapsed_s: float = 0.0, held_s: float = 0.0) -> list[Job]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been.
@@ -293,7 +293,7 @@ class Coordinator:
             jobs += self._issue(elapsed_s)
         if strategy.by_rounds and costs.rounds > rounds:
             self._ended_s = elapsed_s + self.stopwatch() - started
-        return self._some(jobs)
+        return jobs
 
     def job_lost(self, index: int, reason: str) -> list[Job]:
         """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
@@ -403,7 +403,7 @@ class Coordinator:
         self.counters.resumed += not self.finished
 
     def _issue(self, elapsed_s: float) -> list[Job]:
-        """Make all jobs that can be made now."""
+        """Make all jobs that can be made now; raises SearchFailed if the search could never end."""
         jobs: list[Job] = []
         strategy, seconds = self.search.strategy, self.search.plan.seconds
         left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
@@ -416,13 +416,8 @@ class Coordinator:
             self.counters.round_costs.plan_s += self.stopwatch() - started
             self._ledger.hand_out(job.index, job)
             jobs.append(job)
-        return jobs
-
-    def _some(self, jobs: list[Job]) -> list[Job]:
-        """The jobs; raises SearchFailed if there is none, and none is out, though the search goes on."""
-        if not (self.finished or self._ledger):
-            name = self.search.request.strategy
-            raise SearchFailed(f"strategy {name} makes no job though none is out: it would never end")
+        if not (self.finished or self._ledger or self._early):
+            raise SearchFailed(f"strategy {self.search.request.strategy} makes no job, though none is out")
         return jobs
 
     def _conclude(self, failed: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -151,12 +151,9 @@ class GrowJob(Job):
     """The lane's tree from a checkpoint, for the first jobs of a resumed search."""
     hand_in: bool = False
     """Whether the result must contain the lane's tree, for a checkpoint."""
-    told: tuple[Mapping[str, npt.NDArray[Any]], ...] = ()
-    """What `Strategy.tell` gave for each of ``sizes``; empty if that was nothing."""
-
-    def hears(self, piece: int = -1) -> dict[str, npt.NDArray[Any]]:
-        """Copies of what the lane is told before its job with this number, by default before this one."""
-        return {name: array.copy() for name, array in self.told[piece].items()} if self.told else {}
+    told: tuple[bytes, ...] = ()
+    """What `Strategy.tell` gave for each of ``sizes``, compressed (search/packing/arrays.py); empty if it was
+    nothing for any."""
 
     @property
     def simulations(self) -> int:  # type: ignore[override]

@@ -10,175 +10,103 @@ from __future__ import annotations
 
 import pickle
 import random
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
-
-import numpy as np
+from itertools import product
 
 from games.contract.findings import DidNotEnd, Finding, TimeLimit
 from games.errors import foreign, said
 from games.user_games import frames_of
-from search.coordinator import Coordinator, SearchFailed
+from search.coordinator import Coordinator
+from search.job import Job, JobResult
 from search.packing.arrays import compress, decompress
 from search.prepare import open_search
 from search.request import SearchRequest
-from search.run_inline import run_inline
 from search.strategies import STRATEGY_CLASSES, strategy_of
 from search.summary import digest
-from search.tree.arena import ROOT
 from search.worker import Worker
 
-T = TypeVar("T")
 LIMIT_S = 10.0
-"""Seconds that one call of a strategy may take; most take a millisecond."""
-LOST = 0.3
-"""Share of jobs that are lost once, where some are."""
-SEEDS = 3
-"""How often each way is repeated, with another order."""
+"""Seconds that a run may take; most take a tenth of one."""
+# The share of jobs that are lost once, where some are; how often each way is repeated, with another order.
+LOST, ORDERS = 0.3, 3
 REQUEST = SearchRequest("tictactoe", lanes=3, rounds=16, simulations=960)
-ANSWER = {"simulations", "added", "portion_rows", "sums", "policies", "outlook", "jobs"}
-"""Fields of a result on which the answer depends."""
-CACHES = {"begin", "hand_in"}
-"""Fields of a job on which its result does not depend."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to run the search."""
-
-    words: str
-    workers: int = 1
-    seed: int | None = None
-    """Of the order in which jobs run, and of who runs them; None: in their order."""
-    loses: bool = False
-    resumes: bool = False
-
-
-def ways() -> list[Way]:
-    """All ways, the plainest first."""
-    found = [Way("on 1 worker"), Way("in a second run")]
-    for seed in range(SEEDS):
-        found += [
-            Way("on 2 workers, with results in another order", 2, seed),
-            Way("on 5 workers, with jobs that are lost", 5, seed, loses=True),
-            Way("on 2 workers, resumed from a checkpoint", 2, seed, resumes=True),
-        ]
-    return found
-
-
-@dataclass
-class Trial:
-    """Runs the search; `jobs` and `results` say what each job was and what came of it, by its index."""
-
-    request: SearchRequest
-    limit: TimeLimit
-    jobs: dict[int, bytes] = field(default_factory=dict)
-    results: dict[int, bytes] = field(default_factory=dict)
-
-    def ask(self, rule: str, function: Callable[..., T], *arguments: Any) -> T:
-        """What a function of the strategy returns; raises Finding, with the line, if it raises or does not
-        end."""
-        try:
-            return self.limit.call(partial(foreign, function), *arguments)
-        except SearchFailed as error:
-            raise Finding("ready", str(error)) from error
-        except (Exception, DidNotEnd) as error:
-            frames = frames_of(error, self.request.strategy.rpartition(":")[0])
-            slow = isinstance(error, DidNotEnd)
-            text = f"did not end within {self.limit.seconds:g} s" if slow else f"raised {said(error)}"
-            line = f" (line {frames[-1].lineno})" if frames else ""
-            raise Finding(frames[0].name if frames else rule, text + line) from error
-
-    def open(self, workers: int) -> Coordinator:
-        return Coordinator(self.ask("__init__", open_search, self.request), workers)
-
-    def run(self, way: Way) -> str:
-        """The digest of the search; raises Finding."""
-        coordinator, order = self.open(way.workers), random.Random(way.seed)
-        team, lost = [Worker() for _ in range(way.workers)], set[int]()
-        waiting = self.ask("make_job", coordinator.start)
-        resumes_at = coordinator.search.plan.jobs // 2 if way.resumes else -1
-        while not coordinator.finished:
-            job = waiting.pop(0 if way.seed is None else order.randrange(len(waiting)))
-            context, sent = coordinator.search.context, self.ask("make_job", _sent, job)
-            done = self.ask("run", order.choice(team).run, context, sent)
-            if done.index != job.index:
-                raise Finding("run", f"gave the result of job {done.index} for job {job.index}")
-            self.jobs[job.index] = _bytes_of({k: v for k, v in vars(job).items() if k not in CACHES})
-            self.results[job.index] = _bytes_of({k: v for k, v in vars(done).items() if k in ANSWER})
-            if way.loses and job.index not in lost and order.random() < LOST:
-                lost.add(job.index)
-                waiting += coordinator.job_lost(job.index, "lost here")
-                continue
-            waiting += self.ask("add_result", coordinator.job_done, self.ask("run", _sent, done))
-            if coordinator.search.strategy.absorbed == resumes_at:
-                resumes_at = -1
-                state = decompress(compress(self.ask("own_state", coordinator.state)))
-                coordinator = self.open(way.workers)
-                self.ask("restore_own", coordinator.restore, state)
-                waiting = self.ask("make_job", coordinator.start)
-        tree, made = coordinator.search.strategy.tree, coordinator.counters.simulations
-        if tree.visits[ROOT] != made:
-            raise Finding("add_result", f"left the root {tree.visits[ROOT]} visits of {made} simulations")
-        return digest(tree)
+# Ways to run the search: in words, the number of workers, whether jobs are lost, and whether it is resumed.
+WAYS = (
+    ("in a second run", 1, False, False),
+    ("on 2 workers, with results in another order", 2, False, False),
+    ("on 5 workers, with jobs that are lost", 5, True, False),
+    ("on 2 workers, resumed from a checkpoint", 2, False, True),
+)
+# Fields of jobs and results on which no answer depends: caches, and times.
+MAY_DIFFER = {"begin", "hand_in", "tree", "duration_s", "cpu_s", "portion_s"}
 
 
 def check(strategy: str, limit_s: float = LIMIT_S) -> Finding | None:
     """The first violation of law 1 by a strategy ``FILE.py:CLASS``; None if there is none. Compiles kernels;
     takes seconds.
 
-    ``limit_s``: how many seconds one call of the strategy may take. Raises InvalidInput (strategy) as
-    `strategy_of` does.
+    ``limit_s``: how many seconds each run may take. Raises InvalidInput (strategy) as `strategy_of` does.
     """
     kind = strategy_of(strategy)
     nearest = next((name for name, each in STRATEGY_CLASSES.items() if issubclass(kind, each)), "root")
     # Its kernels are compiled before any time is limited.
-    run_inline(open_search(replace(REQUEST, strategy=nearest)), time.monotonic)
+    _run(replace(REQUEST, strategy=nearest), 0, 1, False, False)
     request = replace(REQUEST, strategy=strategy)
     try:
         with TimeLimit(limit_s) as limit:
-            plain = Trial(request, limit)
-            first, *others = ways()
-            expected = plain.run(first)
-            for way in others:
-                trial = Trial(request, limit)
-                if trial.run(way) != expected:
-                    raise _difference(plain, trial, way)
-            search = trial.ask("__init__", open_search, request)
-            coordinator, _ = trial.ask("run", run_inline, search, time.monotonic)
-            if digest(coordinator.search.strategy.tree) != expected:
-                raise Finding("run", "gives another digest in a thread of banyan than on a worker elsewhere")
-    except Finding as found:
-        return found
+            expected, jobs = limit.call(partial(foreign, _run, request, 0, 1, False, False))
+            for seed, (words, *way) in product(range(ORDERS), WAYS):
+                found, others = limit.call(partial(foreign, _run, request, seed, *way))
+                if found == expected:
+                    continue
+                for index, (job, result) in sorted(jobs.items()):
+                    other, its_result = others.get(index, (b"", b""))
+                    if job != other:
+                        return Finding("make_job", f"{words}, job {index} is another")
+                    if result != its_result:
+                        return Finding("run", f"{words}, the result of job {index} is another, not the job")
+                return Finding("add_result", f"{words}, equal results lead to another digest")
+    except Finding as finding:
+        return finding
+    except (Exception, DidNotEnd) as error:
+        frames = frames_of(error, strategy.rpartition(":")[0])
+        slow = isinstance(error, DidNotEnd)
+        text = f"did not end within {limit_s:g} s" if slow else f"raised {said(error)}"
+        line = f" (line {frames[-1].lineno})" if frames else ""
+        return Finding(frames[0].name if frames else kind.__name__, text + line)
     return None
 
 
-def _difference(plain: Trial, trial: Trial, way: Way) -> Finding:
-    """What is at fault where a way leads to another digest."""
-    for index, job in sorted(plain.jobs.items()):
-        if trial.jobs.get(index) != job:
-            return Finding("make_job", f"{way.words}, job {index} is another than on 1 worker in order")
-        if trial.results.get(index) != plain.results[index]:
-            same = "though it is the same job"
-            return Finding("run", f"{way.words}, the result of job {index} is another, {same}")
-    return Finding("add_result", f"{way.words}, equal results lead to another digest")
+def _run(
+    request: SearchRequest, seed: int, workers: int, loses: bool, resumes: bool
+) -> tuple[str, dict[int, tuple[bytes, bytes]]]:
+    """The digest of one run; by index, what each job and its result were. With several workers, who runs
+    which job is drawn. Raises Finding, and what the strategy raises."""
+    jobs, draw = dict[int, tuple[bytes, bytes]](), random.Random(seed)
+    team = [Worker() for _ in range(workers)]
+    coordinator = Coordinator(open_search(request), workers)
+    waiting = coordinator.start()
+    resumes_at = coordinator.search.plan.jobs // 2 if resumes else -1
+    while not coordinator.finished:
+        job = waiting.pop(draw.randrange(len(waiting)) if workers > 1 else 0)
+        done = draw.choice(team).run(coordinator.search.context, pickle.loads(pickle.dumps(job)))
+        if done.index != job.index:
+            raise Finding("run", f"gave the result of job {done.index} for job {job.index}")
+        is_lost = loses and job.index not in jobs and draw.random() < LOST
+        jobs[job.index] = _bytes_of(job), _bytes_of(done)
+        if is_lost:
+            waiting += coordinator.job_lost(job.index, "lost here")
+            continue
+        waiting += coordinator.job_done(pickle.loads(pickle.dumps(done)))
+        if coordinator.search.strategy.absorbed == resumes_at:
+            state, resumes_at = decompress(compress(coordinator.state())), -1
+            coordinator = Coordinator(open_search(request), workers)
+            coordinator.restore(state)
+            waiting = coordinator.start()
+    return digest(coordinator.search.strategy.tree), jobs
 
 
-def _sent(value: T) -> T:
-    """The value as another process gets it."""
-    received: T = pickle.loads(pickle.dumps(value))
-    return received
-
-
-def _bytes_of(value: Any) -> bytes:
-    """Bytes that are equal for equal jobs, results, and parts of them."""
-    if isinstance(value, np.ndarray):
-        return value.tobytes()
-    if isinstance(value, dict):
-        return _bytes_of(sorted(value.items()))
-    if isinstance(value, tuple | list):
-        return b"(" + b" ".join(map(_bytes_of, value)) + b")"
-    return _bytes_of(vars(value)) if hasattr(value, "__dict__") else repr(value).encode()
+def _bytes_of(value: Job | JobResult) -> bytes:
+    """Bytes that are equal for equal jobs, or results."""
+    return pickle.dumps([each for name, each in vars(value).items() if name not in MAY_DIFFER])

@@ -17,14 +17,16 @@ from games.errors import InvalidInput, counted, refuse_if_any
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from games.spec import whole_number
+from games.user_games import read_source
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.loop import ANY_MOVE
 from search.kernel.params import params_of, with_exploration
+from search.options import is_class
 from search.plan import SearchPlan
-from search.request import MAX_SIMULATIONS, STRATEGIES, SearchRequest, features_of
-from search.strategies import Setup, Strategy, source_of_strategy, strategy_of
+from search.request import IN_HOUSE, MAX_SIMULATIONS, STRATEGIES, SearchRequest, features_of
+from search.strategies import Setup, Strategy, strategy_of
 from search.tree.arena import Tree, reroot
 
 REPORTED_SHARE = 50
@@ -137,8 +139,18 @@ def open_search(
     mover = game.viewpoint(mover)
     allowed, least = _root_moves(request, game, root_state, strategy)
     num_legal = len(allowed or game.legal_moves(root_state))
-    files_read = source, evaluator, strategy
-    opened = open_view(request, game, view, mover, num_legal, *files_read, allowed=allowed, least=least)
+    opened = open_view(
+        request,
+        game,
+        view,
+        mover,
+        num_legal,
+        source,
+        evaluator,
+        strategy,
+        allowed=allowed,
+        least=least,
+    )
     return replace(opened, request=request, root_state=root_state)
 
 
@@ -164,15 +176,14 @@ def open_view(
     `open_search` does.
     """
     compile_for(f"{game.name}, strategy {request.strategy}")
-    if strategy_source is None:
-        strategy_source = source_of_strategy(request.strategy)
+    if strategy_source is None and is_class(request.strategy):
+        strategy_source = read_source(request.strategy.rpartition(":")[0], "strategy")
     hidden, plan, engine = _measure(request, game, strategy_source)
     request = with_exploration(request, game)
     if request.evaluator is not None and request.evaluator != EXTERNAL:
         evaluator = source_of_evaluator(request.evaluator) if evaluator is None else evaluator
         request = replace(request, evaluator=found_anywhere(request.evaluator))
-    strategy = strategy_of(request.strategy, strategy_source)
-    memory_bytes = request.memory_mb * 2**20
+    strategy, memory_bytes = strategy_of(request.strategy, strategy_source), request.memory_mb * 2**20
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
@@ -275,8 +286,7 @@ def _refuse_others(request: SearchRequest, files: bool, external: bool) -> None:
     if not files and request.evaluator not in (None, EXTERNAL):
         raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
     if not files and request.strategy not in STRATEGIES:
-        accepted = f"one of {', '.join(STRATEGIES)}: files of others are not run here"
-        raise InvalidInput("strategy", request.strategy, accepted)
+        raise InvalidInput("strategy", request.strategy, f"{IN_HOUSE}: files of others are not run here")
 
 
 def _measure(request: SearchRequest, game: Game, source: str | None = None) -> tuple[str, SearchPlan, Engine]:

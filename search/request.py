@@ -20,6 +20,7 @@ from search.options import (
 )
 
 STRATEGIES = ("root", "tree", "leaf")
+IN_HOUSE = ", ".join(STRATEGIES)
 FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
@@ -126,7 +127,7 @@ class SearchRequest:
         "file: ./mine.py:Mine.",
         choices=STRATEGIES,
         classes=True,
-        accepted=f"{', '.join(STRATEGIES)}, or a class in a file: ./mine.py:Mine",
+        accepted=f"{IN_HOUSE}, or a class in a file: ./mine.py:Mine",
         metavar="root|tree|leaf|FILE.py:CLASS",
     )
     seed: int = _basic(0, help="Seed of all random numbers.", bounds=(0, 2**63 - 1), key=None)

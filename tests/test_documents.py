@@ -29,6 +29,7 @@ HAND_WRITTEN = {
     "search/README.md": 1550,
     "search/LANES.md": 1150,
     "search/NETWORK.md": 700,
+    "search/OWN_STRATEGY.md": 220,
     "games/README.md": 750,
     "games/GAMES.md": 1700,
     "games/OWN_GAME.md": 1100,

@@ -18,11 +18,11 @@ from cluster.observe.progress import ON_SERVER, Figures, Sample
 from cluster.observe.view import LINE_S, Progress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from games.errors import InvalidInput, counted
+from games.errors import counted, refuse_if_any
 from search.coordinator import SearchFailed
-from search.options import knobs_of
+from search.options import is_class, knobs_of
 from search.prepare import Searched, root_position
-from search.request import DEFAULT_MEMORY_MB, STRATEGIES, SearchRequest
+from search.request import DEFAULT_MEMORY_MB, IN_HOUSE, SearchRequest
 from search.result import Answer, SearchResult
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
@@ -87,11 +87,9 @@ def body_of(request: SearchRequest) -> dict[str, Any]:
 
     Raises InvalidInput (field ``evaluator``, ``strategy``).
     """
-    no_file = "with --server: a service does not run clients' files"
-    if request.evaluator is not None:
-        raise InvalidInput("evaluator", request.evaluator, f"none {no_file}")
-    if request.strategy not in STRATEGIES:
-        raise InvalidInput("strategy", request.strategy, f"one of {', '.join(STRATEGIES)} {no_file}")
+    there = "with --server: a service does not run clients' files"
+    refuse_if_any("evaluator", request.evaluator, [(request.evaluator is not None, f"none {there}")])
+    refuse_if_any("strategy", request.strategy, [(is_class(request.strategy), f"{IN_HOUSE} {there}")])
     body = {name: value for name, value in asdict(request).items() if name not in OF_EVALUATORS}
     body["moves"] = list(request.moves)
     if request.first_play_urgency == math.inf:

@@ -35,6 +35,7 @@ PERFT_NODES = 300_000
 """Perft ends at the first depth with more sequences than this."""
 PERFT_DEPTH = 8
 SIMULATIONS = 2_000
+MEND = "1 thing to mend:\n  "
 SEARCH_S = 0.05
 """The time of each search that compiles kernels ahead."""
 
@@ -59,7 +60,13 @@ def check(
     The exit status is 2 if the game breaks the contract, or the strategy the law.
     """
     if is_class(game):
-        return _check_strategy(game, output)
+        from search import law
+
+        broken = law.check(game)
+        told = [] if broken is None else [{"rule": broken.rule, "text": broken.text}]
+        right = "the same digest on 1, 2 and 5 workers, in any order, with lost jobs, and resumed"
+        output.show({"strategy": game, "findings": told}, right if broken is None else f"{MEND}{broken}")
+        return 0 if broken is None else 2
     import games as rules
     from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
@@ -75,25 +82,11 @@ def check(
     answer: dict[str, Any] = {"game": loaded.spec, "findings": told}
     if not output.json:
         right = f"contract  {counted(games, 'random game')}: all that must hold does\n"
-        write(right if found is None else f"1 thing to mend:\n  {found}")
+        write(right if found is None else f"{MEND}{found}")
     if found is None:
         answer |= _shown(loaded, seed, output)
     if output.json:
         print_json(answer)
-    return 0 if found is None else 2
-
-
-def _check_strategy(strategy: str, output: ResultOptions) -> int:
-    """Whether a strategy from a file keeps law 1; returns the exit status."""
-    from search.law import check as look
-
-    found = look(strategy)
-    right = "the same digest on 1, 2 and 5 workers, in any order, with lost jobs, and from a checkpoint"
-    if output.json:
-        told = [] if found is None else [{"rule": found.rule, "text": found.text}]
-        print_json({"strategy": strategy, "findings": told})
-    else:
-        write(f"{strategy}: {right}" if found is None else f"1 thing to mend:\n  {found}")
     return 0 if found is None else 2
 
 

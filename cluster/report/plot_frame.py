@@ -6,7 +6,7 @@ matplotlib, which takes a second to import, is imported when the first figure is
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -77,10 +77,10 @@ def points(panel: Any, places: Sequence[float], figures: Sequence[Figure], **loo
     panel.errorbar(places, values, yerr=ranges, **({"capsize": 3, "elinewidth": 1.2} | look))
 
 
-def look(strategy: str) -> dict[str, str]:
-    """Colour and marker of a strategy."""
-    place = [*COLOURS, strategy].index(strategy)
-    return {"color": COLOURS.get(strategy, "#555555"), "marker": MARKERS[place]}
+def look(strategy: str, among: Iterable[str] = ()) -> dict[str, str]:
+    """Colour and marker of a strategy; the marker is another for each of ``among``."""
+    place = [*dict.fromkeys([*COLOURS, *among, strategy])].index(strategy)
+    return {"color": COLOURS.get(strategy, "#555555"), "marker": MARKERS[place % len(MARKERS)]}
 
 
 def label_rates(axis: Any) -> None:

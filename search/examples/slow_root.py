@@ -29,9 +29,11 @@ class SlowRootRunner(RootRunner):
         found, own = Statistics(**told), top_of(tree)
         own_rows = {move: row for row, move in enumerate(own.move.tolist()) if row > 0}
         for row, move in enumerate(found.move.tolist()):
-            own_row = own_rows.get(move, -1) if row > 0 else 0
-            for column, own_column in ((found.visits, own.visits), (found.total_value, own.total_value)):
-                column[row] -= own_column[own_row] if own_row >= 0 else 0
+            own_row = own_rows.get(move) if row > 0 else 0
+            for name in ("visits", "total_value", "available"):
+                column, own_column = getattr(found, name), getattr(own, name)
+                if len(column) and own_row is not None:
+                    column[row] -= own_column[own_row]
         merge(tree, found, all_rows(len(found.move)))
 
 

@@ -7,7 +7,7 @@ runs its code, and its text is sent to the workers with the search.
 import inspect
 from dataclasses import replace
 
-from games.errors import InvalidInput, refuse_if_any
+from games.errors import InvalidInput
 from games.game import Game
 from games.user_games import module_of, read_source
 from search.options import is_class
@@ -29,7 +29,6 @@ __all__ = [
     "TreeStrategy",
     "for_workers",
     "plan_search",
-    "source_of_strategy",
     "strategy_of",
 ]
 
@@ -38,12 +37,6 @@ STRATEGY_CLASSES: dict[str, type[Strategy]] = {
     "tree": TreeStrategy,
     "leaf": LeafStrategy,
 }
-
-
-def source_of_strategy(name: str) -> str | None:
-    """The text of the file that a strategy ``FILE.py:CLASS`` is in; None for any other. Raises InvalidInput
-    (strategy) if it cannot be read."""
-    return read_source(name.rpartition(":")[0], "strategy") if is_class(name) else None
 
 
 def strategy_of(name: str, source: str | None = None) -> type[Strategy]:
@@ -57,10 +50,9 @@ def strategy_of(name: str, source: str | None = None) -> type[Strategy]:
     text = read_source(path, "strategy") if source is None else source
     found = getattr(module_of(path, text, "strategy"), kind, None)
     if not (isinstance(found, type) and issubclass(found, Strategy)):
-        is_what = f"{kind} is not one" if found is not None else f"there is no {kind}"
-        raise InvalidInput("strategy", name, f"a subclass of search.strategies.Strategy in it ({is_what})")
-    lacks = not hasattr(found, "runner") or inspect.isabstract(found.runner)
-    refuse_if_any("strategy", name, [(lacks, f"{kind}.runner to be a subclass of Runner that defines run")])
+        raise InvalidInput("strategy", name, f"{kind} to be a subclass of Strategy there, not {found!r:.50}")
+    if inspect.isabstract(getattr(found, "runner", Runner)):
+        raise InvalidInput("strategy", name, f"{kind}.runner to be a subclass of Runner that defines run")
     return found
 
 

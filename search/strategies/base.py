@@ -79,8 +79,8 @@ class Runner(ABC):
     @abstractmethod
     def run(self, job: Any) -> JobResult:
         """The job's increments, without times; they depend on context and job alone, unless ``goes_on`` is
-        set. A job of `Strategy.make_job` is a GrowJob, whose ``hears()`` is what it was told. Where a job
-        grows a tree, `grown` makes the result."""
+        set. A job of `Strategy.make_job` is a GrowJob; `heard` is what it was told. Where a job grows a tree,
+        `grown` makes the result."""
 
     def together(self, jobs: Sequence[Any], threads: int, sent: bool) -> DividedJob | None:
         """See `Worker.together`."""
@@ -99,6 +99,10 @@ class Runner(ABC):
     def take_over(self, lane: int, tree: LaneTree) -> None:
         """Keep the tree of a lane from another worker; a tree that cannot be read is ignored."""
         return
+
+    def heard(self, job: GrowJob, piece: int = -1) -> Arrays:
+        """What `Strategy.tell` gave for a job, or for the one with that number in its lane."""
+        return decompress(job.told[piece]) if job.told and job.told[piece] else {}
 
     def forget(self) -> None:
         """Forget what the kernels noted for the job before; each job begins with it."""
@@ -158,8 +162,6 @@ class Strategy:
     by_leaves: ClassVar[bool] = False
     """Whether a job is playouts from leaves of the tree, with the options ``batch`` and
     ``playouts_per_leaf``."""
-    keeps_lanes: ClassVar[bool] = False
-    """Whether workers keep what a lane has built, which is built again from all that the lane was told."""
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
@@ -218,10 +220,9 @@ class Strategy:
     def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
         """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory, of
         which the other half is for the shared tree; 0 if jobs grow none."""
-        if not cls.grows_trees:
-            return 0
         per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
-        return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
+        slots = engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
+        return slots if cls.grows_trees else 0
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job | None:
@@ -247,8 +248,8 @@ class Strategy:
         """Whether the memory was used up when the last result came into the tree."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
-        self.told: dict[int, Arrays] = {}
-        """By index, what jobs were told, if it is still of use: `tell`."""
+        self.told: dict[int, bytes] = {}
+        """By index, what jobs were told, compressed, if it is still of use: `tell`."""
         self.kept: Arrays = {}
         """What a subclass keeps from job to job beside the tree, by name; it is part of the state."""
         self.lone_root = setup.engine.lone_root()
@@ -300,7 +301,7 @@ class Strategy:
         """The next job, of that many simulations; only when `ready`. ``left_s``: seconds until the budget
         ends."""
         if told := self.tell():
-            self.told[self.issued] = told
+            self.told[self.issued] = compress(told)
         job = self.jobs[self.issued] = self.make_job(simulations)
         self.issued += 1
         self.unobserved += simulations
@@ -322,8 +323,6 @@ class Strategy:
         self.full = self._is_full(result)
         for _ in range(result.jobs):
             self.unobserved -= self.jobs.pop(self.absorbed).simulations
-            if not self.keeps_lanes:
-                self.told.pop(self.absorbed, None)
             self.absorbed += 1
         return self.by_rounds and self.absorbed % self.lanes == 0
 
@@ -373,10 +372,8 @@ class Strategy:
         if self._has_outlook:
             own |= prefixed("outlook.", pack_outlook(self.outlook))
         if self.told:
-            # An archive has few arrays.
-            packed = [compress(told) for told in self.told.values()]
-            own["told"] = np.array([*zip(self.told, map(len, packed), strict=True)], dtype=np.int64)
-            own["told_data"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
+            own["told"] = np.array([(k, len(told)) for k, told in self.told.items()], dtype=np.int64)
+            own["told_data"] = np.frombuffer(b"".join(self.told.values()), dtype=np.uint8)
         own |= prefixed("kept.", self.kept)
         return own | prefixed("tree.", pack_tree(self.tree)) | self.own_state()
 
@@ -400,15 +397,14 @@ class Strategy:
         if "told" in arrays:
             indices, lengths = take(arrays, "told", np.int64, None, 2).T
             parts = parts_of(take(arrays, "told_data", np.uint8, int(lengths.sum())), lengths)
-            unpacked = [decompress(part.tobytes()) for part in parts]
-            self.told = dict(zip(indices.tolist(), unpacked, strict=True))
+            self.told = {k: part.tobytes() for k, part in zip(indices.tolist(), parts, strict=True)}
         jobs = self.restore_own(arrays, sizes.tolist())
         self.jobs = {job.index: job for job in jobs}
         require(list(self.jobs) == list(range(absorbed, issued)), "jobs that are out are missing")
 
     def tell(self) -> Arrays:
-        """What the next job, number ``issued``, is told: arrays by name, of numbers, which are not modified
-        later. They may depend on the tree, and on ``kept``. By default nothing."""
+        """What the next job, number ``issued``, is told: arrays of numbers by name. They may depend on the
+        tree, and on ``kept``. By default nothing."""
         return {}
 
     def make_job(self, simulations: int) -> Job:
@@ -417,8 +413,10 @@ class Strategy:
         return self._lone_job(self.issued, simulations)
 
     def add_result(self, job: Job, result: JobResult) -> None:
-        """Add the result of job ``absorbed`` to the tree; by default its increments are merged."""
+        """Add the result of job ``absorbed`` to the tree; by default its increments are merged, and what the
+        job was told is forgotten."""
         self.merge(result)
+        self.told.pop(job.index, None)
 
     def _is_full(self, result: JobResult) -> bool:
         """The new value of ``full`` with the result of the last job."""
@@ -434,8 +432,7 @@ class Strategy:
         return [self._lone_job(self.absorbed + k, size) for k, size in enumerate(sizes)]
 
     def _lone_job(self, index: int, simulations: int) -> Job:
-        told = (self.told.get(index, {}),)
-        return GrowJob(index, index % self.lanes, (simulations,), told=told)
+        return GrowJob(index, index % self.lanes, (simulations,), told=(self.told.get(index, b""),))
 
     def _check_line(self) -> None:
         """Raise CorruptState unless the best line leads by legal moves from the root to the end."""

@@ -65,7 +65,7 @@ class RootRunner(Runner):
         done = 0
         while lane.pieces <= last:
             # What a job learns changes the tree at its end, also when the lane is grown again.
-            if told := job.hears(lane.pieces):
+            if told := self.heard(job, lane.pieces):
                 self.heed(lane.tree, told)
             if lane.pieces == last or engine.features.learnt:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
@@ -119,7 +119,6 @@ class RootStrategy(Strategy):
 
     runner = RootRunner
     lanes_alone = True
-    keeps_lanes = True
 
     @classmethod
     def least_slots(cls, lanes: int, game: Game) -> int:
@@ -173,7 +172,7 @@ class RootStrategy(Strategy):
     def _job(self, index: int, begin: LaneTree | None) -> GrowJob:
         lane = index % self.lanes
         indices = range(lane, index + 1, self.lanes)
-        told = tuple(self.told.get(each, {}) for each in indices) if self.told else ()
+        told = tuple(self.told.get(each, b"") for each in indices) if self.told else ()
         return GrowJob(index, lane, tuple(self._sizes[each] for each in indices), begin, told=told)
 
     def add_result(self, job: Job, result: JobResult) -> None:

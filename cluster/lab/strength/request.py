@@ -9,6 +9,7 @@ scores of games (`games.py`), or the exact values of moves (`exact.py`).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from games.errors import InvalidInput
 from games.spec import Spec, parse_spec
 from search.options import check, is_class, knobs_of, option, option_of
 from search.players import Player, player_of
-from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
+from search.request import IN_HOUSE, MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 
 GAMES, EXACT = "games", "exact"
 """The judges, and the groups of the options that only one of them has."""
@@ -253,8 +254,7 @@ def read_strategies(text: str) -> list[Spec]:
     specs = [_strategy_spec(part) for part in parts]
     for spec in specs:
         if spec.name not in STRATEGIES and not is_class(spec.name):
-            accepted = f"a list of {', '.join(STRATEGIES)}, ./mine.py:Mine"
-            raise InvalidInput("strategies", spec.name, accepted)
+            raise InvalidInput("strategies", spec.name, f"a list of {IN_HOUSE}, ./mine.py:Mine")
         _not_reserved("strategies", spec.options)
     if len({str(spec) for spec in specs}) < len(specs):
         raise InvalidInput("strategies", text, "each strategy once")
@@ -263,12 +263,10 @@ def read_strategies(text: str) -> list[Spec]:
 
 def _strategy_spec(text: str) -> Spec:
     """A strategy, which may be a class in a file, with its options. Raises InvalidInput (strategies)."""
-    name, colon, options = text.strip().partition(".py:")
-    if not colon:
-        return parse_spec(text, "strategies", paths=True)
     # The name of the class is part of that of the strategy.
-    kind, colon, options = options.partition(":")
-    return Spec(f"{name}.py:{kind}", parse_spec(f"uct{colon}{options}", "strategies", paths=True).options)
+    match = re.fullmatch(r"\s*(.+\.py:\w+)(.*)", text)
+    spec = parse_spec(text if match is None else f"uct{match[2]}", "strategies", paths=True)
+    return spec if match is None else Spec(match[1], spec.options)
 
 
 def read_options(text: str) -> Mapping[str, str]:

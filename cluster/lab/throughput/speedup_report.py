@@ -18,6 +18,7 @@ from cluster.report.machine import provenance
 from cluster.report.plot_frame import (
     COLUMN,
     GREY,
+    MARKERS,
     TALL,
     dress,
     game_name,
@@ -45,7 +46,7 @@ CEILING: dict[str, Any] = {
 }  # fmt: skip
 LEVEL: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 16}
 """How the ideal is drawn across bars."""
-HATCHES = {"o": "", "s": "////", "D": "..."}
+HATCHES = dict(zip(MARKERS, ("", "////", "...", "xx", "++", "oo", "--", "||"), strict=True))
 """The fill of bars by the marker of their strategy."""
 WORKERS_ARE = {"ray": "processes of Ray"}
 
@@ -159,12 +160,12 @@ def plot(rows: Sequence[SpeedupRow], path: Path, where: str | None = None) -> An
     shares = []
     for place, strategy in enumerate(strategies):
         own = [row for row in rows if row.strategy == strategy]
-        one, style = own[0].simulations_per_s / own[0].workers, look(strategy)
+        one, style = own[0].simulations_per_s / own[0].workers, look(strategy, strategies)
         beside = (place + 0.5) / len(strategies) - 0.5
         at = [workers.index(row.workers) + BARS * beside if bars else row.workers for row in own]
         width = BARS / len(strategies) if bars else 0
-        _draw(rates, own, at, [row.simulations_per_s for row in own], width)
-        _draw(efficiencies, own, at, [100 * row.efficiency for row in own], width)
+        _draw(rates, own, at, [row.simulations_per_s for row in own], width, style)
+        _draw(efficiencies, own, at, [100 * row.efficiency for row in own], width, style)
         rates.plot(at, [one * row.workers for row in own], **(IDEAL | (LEVEL if bars else {})))
         ceilings = [(x, row.ceiling_simulations_per_s) for x, row in zip(at, own, strict=True)]
         if known := [each for each in ceilings if each[1]]:
@@ -194,7 +195,12 @@ def plot(rows: Sequence[SpeedupRow], path: Path, where: str | None = None) -> An
 
 
 def _draw(
-    panel: Any, rows: Sequence[SpeedupRow], at: Sequence[float], values: Sequence[float], width: float
+    panel: Any,
+    rows: Sequence[SpeedupRow],
+    at: Sequence[float],
+    values: Sequence[float],
+    width: float,
+    style: dict[str, str],
 ) -> None:
     """Values that are proportional to the rates of one strategy, with the ranges of the rates: bars of a
     ``width``, or a curve if that is 0."""
@@ -202,7 +208,6 @@ def _draw(
     for row, value in zip(rows, values, strict=True):
         low, high = row.spread or (row.simulations_per_s, row.simulations_per_s)
         figures.append((value, value * (low / row.simulations_per_s), value * (high / row.simulations_per_s)))
-    style = look(rows[0].strategy)
     if width:
         fill = {"color": style["color"], "hatch": HATCHES[style["marker"]], "edgecolor": "white"}
         panel.bar(at, values, width, yerr=lengths(figures), capsize=4, label=rows[0].strategy, **fill)

@@ -121,6 +121,7 @@ def test_the_asynchronous_client_gets_the_same(server: Server, client: Client) -
         ({"position": "?"}, "position"),
         ({"game": "chess"}, "game"),
         ({"game": "./own.py"}, "game"),
+        ({"strategy": "./own.py:Mine"}, "strategy"),
         ({"simulations": 10**9}, "simulations"),
         ({"evaluator": "external"}, "evaluator"),
         ({"komi": 7}, "komi"),

@@ -280,6 +280,7 @@ def test_a_malformed_body_is_refused_in_a_sentence(server: Server, body: Any, de
         ({"moves": ["c3"] * 2001}, "moves"),
         ({"position": "nonsense"}, "position"),
         ({"strategy": "ucb"}, "strategy"),
+        ({"strategy": "./own.py:Mine"}, "strategy"),
         ({"lanes": 0}, "lanes"),
         ({"lanes": 1025}, "lanes"),
         ({"lanes": "3"}, "lanes"),
