@@ -10,6 +10,7 @@ import dataclasses
 import math
 import sys
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
@@ -189,3 +190,11 @@ def refuse(field: str, value: object, accepted: str) -> NoReturn:
     from games.errors import InvalidInput
 
     raise InvalidInput(field, value, accepted)
+
+
+def refuse_first(request: object, checks: Iterable[tuple[str, bool, str]]) -> None:
+    """Raise InvalidInput for the first of these fields that is refused; each with what is accepted."""
+    for field, is_refused, accepted in checks:
+        if is_refused:
+            value = getattr(request, field)
+            refuse(field, "yes" if value is True else value, accepted)

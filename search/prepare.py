@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import pstdev
 
@@ -23,9 +22,9 @@ from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.loop import ANY_MOVE
 from search.kernel.params import params_of, with_exploration
-from search.options import is_class
+from search.options import is_class, refuse_first
 from search.plan import SearchPlan
-from search.request import IN_HOUSE, MAX_SIMULATIONS, STRATEGIES, SearchRequest, features_of
+from search.request import IN_HOUSE, MAX_SIMULATIONS, SearchRequest, features_of
 from search.strategies import Setup, Strategy, strategy_of
 from search.tree.arena import Tree, reroot
 
@@ -275,18 +274,15 @@ def _read_moves(request: SearchRequest, field: str, game: Game, state: State) ->
 
 def _refuse_others(request: SearchRequest, files: bool, external: bool) -> None:
     """Raise InvalidInput for files of others where none are run, and for an evaluator that nobody is."""
-    if external and request.evaluator != EXTERNAL:
-        raise InvalidInput("evaluator", request.evaluator, f"{EXTERNAL}, where the caller evaluates leaves")
-    if not external and request.evaluator == EXTERNAL:
-        raise InvalidInput(
-            "evaluator",
-            EXTERNAL,
-            "a file: leaves are evaluated outside with banyan.open, banyan.reopen, or a service",
-        )
-    if not files and request.evaluator not in (None, EXTERNAL):
-        raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
-    if not files and request.strategy not in STRATEGIES:
-        raise InvalidInput("strategy", request.strategy, f"{IN_HOUSE}: files of others are not run here")
+    outside, others = request.evaluator == EXTERNAL, "files of others are not run here"
+    elsewhere = "a file: leaves are evaluated outside with banyan.open, banyan.reopen, or a service"
+    checks = (
+        ("evaluator", external and not outside, f"{EXTERNAL}, where the caller evaluates leaves"),
+        ("evaluator", outside and not external, elsewhere),
+        ("evaluator", not (files or outside) and request.evaluator is not None, f"none: {others}"),
+        ("strategy", not files and is_class(request.strategy), f"{IN_HOUSE}: {others}"),
+    )
+    refuse_first(request, checks)
 
 
 def _measure(request: SearchRequest, game: Game, source: str | None = None) -> tuple[str, SearchPlan, Engine]:
@@ -325,16 +321,8 @@ def _treatment(request: SearchRequest, game: Game, strategy: type[Strategy]) -> 
         ("avoid", request.allow is not None and request.avoid is not None, "nothing with allow"),
         ("decisive", request.decisive and bool(request.least_visits), "no with least_visits"),
     )
-    _refuse(request, checks)
+    refuse_first(request, checks)
     return request.hidden_information if hidden else ""
-
-
-def _refuse(request: SearchRequest, checks: Iterable[tuple[str, bool, str]]) -> None:
-    """Raise InvalidInput for the first of these fields that is refused; each with what is accepted."""
-    for field, is_refused, accepted in checks:
-        if is_refused:
-            value = getattr(request, field)
-            raise InvalidInput(field, "yes" if value is True else value, accepted)
 
 
 def can_learn(game: Game) -> bool:
@@ -363,7 +351,7 @@ def check_form(request: SearchRequest, game: Game) -> None:
         ("final_move", secure, "robust, max, robust-max or vote"),
     )
     form = f"with {game.name}, {game.form}"
-    _refuse(request, ((field, refused, f"{accepted} {form}") for field, refused, accepted in checks))
+    refuse_first(request, ((field, refused, f"{accepted} {form}") for field, refused, accepted in checks))
 
 
 def _spread(engine: Engine, context: Context) -> float:

@@ -17,6 +17,7 @@ from search.options import (
     knob_of,
     option,
     refuse,
+    refuse_first,
 )
 
 STRATEGIES = ("root", "tree", "leaf")
@@ -334,18 +335,23 @@ class SearchRequest:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.implicit_minimax and self.strategy != "root":
-            # The increments and snapshots of the other strategies contain no evaluations.
-            refuse("strategy", self.strategy, "root with implicit_minimax")
         if self.evaluator is not None:
             self._check_evaluator()
-        if self.final_move == "vote" and self.strategy != "root":
-            refuse("strategy", self.strategy, "root with final_move=vote: only its lanes disagree")
-        if self.early_stop and self.final_move != "robust":
-            refuse("final_move", self.final_move, "robust with early_stop: it looks at visits")
-        if self.early_stop and self.strategy == "leaf" and self.seconds is None:
+        root, vote, stops = self.strategy == "root", self.final_move == "vote", self.early_stop
+        untimed_leaf = self.strategy == "leaf" and self.seconds is None
+        checks = (
+            # The increments and snapshots of the other strategies contain no evaluations.
+            ("strategy", self.implicit_minimax > 0 and not root, "root with implicit_minimax"),
+            ("strategy", vote and not root, "root with final_move=vote: only its lanes disagree"),
+            (
+                "final_move",
+                stops and self.final_move != "robust",
+                "robust with early_stop: it looks at visits",
+            ),
             # How many of its jobs end together depends on the clock.
-            refuse("strategy", self.strategy, "root or tree with early_stop, or a budget in seconds")
+            ("strategy", stops and untimed_leaf, "root or tree with early_stop, or a budget in seconds"),
+        )
+        refuse_first(self, checks)
         if self.simulations is not None and self.seconds is not None:
             budgets = f"simulations={self.simulations}, seconds={self.seconds}"
             refuse("budget", budgets, "either simulations or seconds, not both")
@@ -355,14 +361,14 @@ class SearchRequest:
         from search.evaluator import evaluator_spec
 
         evaluator_spec(self.evaluator or "")
-        if self.strategy != "leaf":
-            refuse("strategy", self.strategy, "leaf with an evaluator")
-        if self.simulations == 1:
-            refuse("simulations", 1, "at least 2 with an evaluator: the first is the root's")
-        for field in _NOT_WITH_EVALUATOR:
-            default = knob_of(type(self), field).default
-            if (value := getattr(self, field)) != default:
-                refuse(field, value, f"{default} with an evaluator, which takes its place")
+        defaults = [(field, knob_of(type(self), field).default) for field in _NOT_WITH_EVALUATOR]
+        taken = "with an evaluator, which takes its place"
+        checks = (
+            ("strategy", self.strategy != "leaf", "leaf with an evaluator"),
+            ("simulations", self.simulations == 1, "at least 2 with an evaluator: the first is the root's"),
+            *((field, getattr(self, field) != default, f"{default} {taken}") for field, default in defaults),
+        )
+        refuse_first(self, checks)
 
     @property
     def wide(self) -> bool:

@@ -31,11 +31,11 @@ from search.request import STRATEGIES, SearchRequest
 if TYPE_CHECKING:
     from games.game import Game
 
+SAME = "the same digest on 1, 2 and 5 workers, in any order, with lost jobs, and resumed"
 PERFT_NODES = 300_000
 """Perft ends at the first depth with more sequences than this."""
 PERFT_DEPTH = 8
 SIMULATIONS = 2_000
-MEND = "1 thing to mend:\n  "
 SEARCH_S = 0.05
 """The time of each search that compiles kernels ahead."""
 
@@ -64,8 +64,8 @@ def check(
 
         broken = law.check(game)
         told = [] if broken is None else [{"rule": broken.rule, "text": broken.text}]
-        right = "the same digest on 1, 2 and 5 workers, in any order, with lost jobs, and resumed"
-        output.show({"strategy": game, "findings": told}, right if broken is None else f"{MEND}{broken}")
+        lines = SAME if broken is None else f"1 thing to mend:\n  {broken}"
+        output.show({"strategy": game, "findings": told}, lines)
         return 0 if broken is None else 2
     import games as rules
     from games.compile.specialise import is_compiled
@@ -82,7 +82,7 @@ def check(
     answer: dict[str, Any] = {"game": loaded.spec, "findings": told}
     if not output.json:
         right = f"contract  {counted(games, 'random game')}: all that must hold does\n"
-        write(right if found is None else f"{MEND}{found}")
+        write(right if found is None else f"1 thing to mend:\n  {found}")
     if found is None:
         answer |= _shown(loaded, seed, output)
     if output.json:

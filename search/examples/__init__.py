@@ -1,1 +1,0 @@
-"""Strategies of users, as files that are complete."""
