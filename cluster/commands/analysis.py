@@ -3,6 +3,7 @@
 # ruff: noqa: B008
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -105,6 +106,9 @@ def engine(
     program has the game played, by its clock, with the preset best if none is named.
     cluster/analysis describes them.
     """
+    if protocol != ANALYSIS:
+        # What is loaded leaves no garbage, and looking for it is a tenth of the start. Later each move looks.
+        gc.set_threshold(100_000)
     from cluster.analysis.launch import run_engine, run_protocol
 
     if not request.game and protocol != GOMOCUP:
