@@ -83,7 +83,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.planning": 390, "cluster.play": 609, "cluster.analysis": 1_333},
     {"cluster.lab": 4_847},
     {"cluster.service": 4_655},
-    {"cluster.commands": 1_262},
+    {"cluster.commands": 1_264},
     {"cluster.cli": 112},
     {"cluster.banyan": 95, "cluster": 13},
 )
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 609,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_187, "all tests": 24_731, "lines of the page": 5_210, "words of READMEs": 11_080}
+OTHERS = {"product": 40_189, "all tests": 24_731, "lines of the page": 5_210, "words of READMEs": 11_080}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -106,16 +106,20 @@ def engine(
     program has the game played, by its clock, with the preset best if none is named.
     cluster/analysis describes them.
     """
-    if protocol != ANALYSIS:
-        # What is loaded leaves no garbage, and looking for it is a tenth of the start. Later each move looks.
-        gc.set_threshold(100_000)
-    from cluster.analysis.launch import run_engine, run_protocol
-
     if not request.game and protocol != GOMOCUP:
         refuse("game", "", f"the name of a game: with protocol {protocol} there is none by default")
     request = replace(request, game=request.game or GOMOKU)
     if protocol != ANALYSIS:
-        return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+        # What is loaded leaves no garbage, and looking for it is a seventh of the start. Each move looks too.
+        gc.disable()
+        try:
+            from cluster.analysis.launch import run_protocol
+
+            return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+        finally:
+            gc.enable()
+    from cluster.analysis.launch import run_engine
+
     wanted = request_with_preset(request, preset, output)
     if wanted.simulations is wanted.seconds is None and not wanted.stop_when_full:
         wanted = replace(wanted, simulations=DEFAULT_SIMULATIONS)
