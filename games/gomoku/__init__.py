@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.board import format_cell
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Rules, State
 from games.gomoku import rules
@@ -26,6 +27,9 @@ from games.jit import source_of
 from games.rules import StaticEvaluator
 
 MIN_SIZE = 5
+
+# The rule itself would be compiled anew in each process.
+_add_stone = cached_njit(source_of(rules.add_stone))
 
 
 class Gomoku(GridGame):
@@ -84,17 +88,16 @@ class Gomoku(GridGame):
         state = np.zeros(rules.CELLS + 2 * area, dtype=np.int32)
         state[rules.SIZE], state[rules.AREA] = size, area
         state[rules.CANDIDATES], state[rules.EXACT] = self.candidates, self.overline == "not"
-        add_stone = source_of(rules.add_stone)
         stones = [
             (size - 1 - row, column, player)
             for player in (FIRST, SECOND)
             for row, column in cells_with(owners, player)
         ]
         for stone in stones:
-            add_stone(state, *stone)
+            _add_stone(state, *stone)
         # With all stones there: five of a longer row need not win.
         for row, column, player in stones:
-            if add_stone(state, row, column, player):
+            if _add_stone(state, row, column, player):
                 state[rules.OVER], state[rules.RESULT] = 1, 1 - 2 * player
         state[rules.STONES] = len(stones)
         if len(stones) == area:
