@@ -22,6 +22,7 @@ from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Rules, State
 from games.gomoku import rules
 from games.gomoku.rules import MAX_SIZE
+from games.gomoku.threats import decisive_moves
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
 from games.rules import StaticEvaluator
@@ -37,7 +38,7 @@ class Gomoku(GridGame):
 
     name = "gomoku"
     player_names = ("x", "o")
-    rules = Rules.of(vars(rules))
+    rules = Rules.of(vars(rules), decisive_moves=decisive_moves)
     exploration = 0.35
 
     def __init__(
@@ -64,8 +65,11 @@ class Gomoku(GridGame):
     @property
     def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """``table``, and ``table_printed``, which also evaluates finished games; see `rules`."""
-        rule = rules.evaluate
-        return {"table": StaticEvaluator(rule), "table_printed": StaticEvaluator(rule, finished=True)}
+        return {
+            "table": StaticEvaluator(rules.table),
+            "table_printed": StaticEvaluator(rules.table, finished=True),
+            "odds": StaticEvaluator(rules.evaluate),
+        }
 
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The cells of the board, or those near to a stone."""
