@@ -15,6 +15,8 @@ FIRST, SECOND = 0, 1
 """The players of a game of two. Its returns and tree values are always from the first player's viewpoint."""
 CHANCE = -1
 """The answer of ``current_player`` where not a player moves but chance: see ``Rules.chance``."""
+KEPT = 16_384
+"""Length of the memory of `Rules.decisive_moves`."""
 MAX_MOVES = 4_095
 """Upper bound of the number of legal moves of a position."""
 MAX_MOVE_CODE = 65_534
@@ -59,6 +61,9 @@ class Rules(NamedTuple):
     """Optional: (state, move) -> heuristic score of a legal move for the player who makes it; higher is
     better, and only comparisons within one position matter. The state is unchanged afterwards. Used for
     the order of moves, for candidates, and for greedy play. Default: all moves are equal."""
+    priorities: Callable[[State, npt.NDArray[np.float64]], None] | None = None
+    """Optional, for speed, in games whose move codes are below Game.max_moves: (state, scores). Write the
+    ``priority`` of each legal move into ``scores[move]``; other places may be written too."""
     greedy_move: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
     """Optional, for speed: (state, moves, stream) -> a uniformly random move among the legal moves with the
     highest priority. ``stream`` is modified in place, ``moves`` is scratch, and the state is unchanged
@@ -93,6 +98,14 @@ class Rules(NamedTuple):
     """Optional, for problems of one player in plain Python: (state, moves, stream, line, plies) -> (return,
     plies played). ``rollout`` that ends after at most ``plies`` plies. Of the state afterwards only its moves
     are valid. Default: random_move and play are called, and positions on the way are kept."""
+
+    decisive_moves: Callable[[State, Moves, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for games of two players: (state, moves, scratch, kept) -> how many legal moves matter in an
+    unfinished game, which are written into ``moves``: all but some that lose by force; -1 if ``moves[0]``
+    wins by force; 0 if nothing is known and all matter. It must be right: what it says is proven.
+    ``scratch`` is uint16[Game.max_moves]. ``kept``, uint64[KEPT], has zeros or what calls for other positions
+    left there; no answer may depend on it. The state is unchanged afterwards. For searches that are
+    ``decisive``; without it they know moves that win at once."""
 
     @classmethod
     def of(cls, functions: Mapping[str, Any], **others: Any) -> Rules:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from games.game import Game
 from search.strategies import Strategy
-from search.tree.arena import ROOT, Tree, child_after, reroot
+from search.tree.arena import COUNT_MASK, ROOT, Tree, child_after, reroot
 
 
 class KeptTree:
@@ -39,10 +39,11 @@ class KeptTree:
 
     def at(self, past: Sequence[int]) -> tuple[Tree, int] | None:
         """The tree, and its node at the position after the moves ``past``; None if the tree has no such
-        node."""
+        node, or nothing below it."""
         node: int | None = ROOT
         if self._tree is None or tuple(past[: len(self._past)]) != self._past:
             return None
         for move in past[len(self._past) :]:
             node = None if node is None else child_after(self._tree, node, move)
-        return None if node is None else (self._tree, node)
+        # A proven node may have no moves to choose from.
+        return None if node is None or not self._tree.shape[node] & COUNT_MASK else (self._tree, node)

@@ -311,6 +311,8 @@ def _treatment(request: SearchRequest, game: Game, strategy: type[Strategy]) -> 
     none = f"none with {where}: it evaluates whole positions"
     few = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
     lanes = "root with hidden_information=determinized"
+    # What wins at once is then the only move; a root whose moves are chosen asks no `decisive_moves`.
+    alone = request.decisive and game.rules.decisive_moves is None
     checks = (
         ("paired", request.paired > 1 and not pairs, few),
         ("evaluator", hidden and request.evaluator is not None, none),
@@ -319,7 +321,7 @@ def _treatment(request: SearchRequest, game: Game, strategy: type[Strategy]) -> 
         ("solver", hidden and request.solver, f"no: nothing is proven in {where}"),
         ("strategy", hidden and not ismcts and not strategy.lanes_alone, lanes),
         ("avoid", request.allow is not None and request.avoid is not None, "nothing with allow"),
-        ("decisive", request.decisive and bool(request.least_visits), "no with least_visits"),
+        ("decisive", alone and bool(request.least_visits), f"no with least_visits in {game.name}"),
     )
     refuse_first(request, checks)
     return request.hidden_information if hidden else ""

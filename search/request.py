@@ -169,7 +169,8 @@ class SearchRequest:
     )
     decisive: bool = _search(
         False,
-        help="Where a move wins at once, search no other move.",
+        help="Where a move wins at once, in gomoku by fours alone, search no other move; nor there any that "
+        "loses to fours.",
     )
     widening: int | None = _search(
         None,

@@ -3,6 +3,7 @@
 # ruff: noqa: B008
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -105,13 +106,20 @@ def engine(
     program has the game played, by its clock, with the preset best if none is named.
     cluster/analysis describes them.
     """
-    from cluster.analysis.launch import run_engine, run_protocol
-
     if not request.game and protocol != GOMOCUP:
         refuse("game", "", f"the name of a game: with protocol {protocol} there is none by default")
     request = replace(request, game=request.game or GOMOKU)
     if protocol != ANALYSIS:
-        return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+        # What is loaded leaves no garbage, and looking for it is a seventh of the start. Each move looks too.
+        gc.disable()
+        try:
+            from cluster.analysis.launch import run_protocol
+
+            return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+        finally:
+            gc.enable()
+    from cluster.analysis.launch import run_engine
+
     wanted = request_with_preset(request, preset, output)
     if wanted.simulations is wanted.seconds is None and not wanted.stop_when_full:
         wanted = replace(wanted, simulations=DEFAULT_SIMULATIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -149,7 +150,8 @@ def warm(
     progress: bool = option_of(Output, "progress", True),
     no_color: bool = option_of(Output, "no_color", False),
 ) -> None:
-    """Compile the kernels of games ahead, for searches by default and for `banyan play`, on all cores."""
+    """Compile the kernels of games ahead, for searches by default, `banyan play` and `banyan engine`, on all
+    cores."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -186,18 +188,21 @@ def warm(
 
 
 def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
-    """Search a moment with each strategy of the game, and with its strongest player; returns the seconds."""
+    """Search a moment with each strategy of the game, with its best settings, and with its strongest player;
+    returns the seconds."""
     import games
     import search
     from cluster.play.play import Play
     from search.players import player_of
-    from search.players.presets import STRONGEST, opponent_of
+    from search.players.presets import STRONGEST, opponent_of, with_preset
 
-    seconds = {}
+    seconds, request = {}, SearchRequest(spec, lanes=4, seconds=SEARCH_S)
     for strategy in strategies:
         began = time.perf_counter()
-        search.run(SearchRequest(spec, strategy=strategy, lanes=4, seconds=SEARCH_S))
+        search.run(replace(request, strategy=strategy))
         seconds[strategy] = time.perf_counter() - began
     began, game = time.perf_counter(), games.load(spec)
-    Play(game, player_of(opponent_of(STRONGEST, game, SEARCH_S), game), (), seed=0).warm_up()
+    search.run(with_preset(request, STRONGEST, game))
+    opponent = opponent_of(STRONGEST, game, SEARCH_S, whole_game=True)
+    Play(game, player_of(opponent, game), (), seed=0).warm_up()
     return seconds | {"play": time.perf_counter() - began}

@@ -163,6 +163,11 @@ def call_3(state: Any, other: Any, stream: Any) -> Any:
     return rule(state, other, stream)
 
 
+def call_4(state: Any, moves: Any, scratch: Any, kept: Any) -> Any:
+    """Call a rule of four arguments."""
+    return rule(state, moves, scratch, kept)
+
+
 def _wrapper(name: str, wrapper: Any) -> Callable[..., Any]:
     """A wrapper of the rule of this name: one of those above, in whose code another global is called."""
     return FunctionType(wrapper.__code__.replace(co_names=(name,)), globals(), name)
@@ -172,8 +177,9 @@ _CALLS: tuple[Callable[..., Any], ...] = tuple(
     _wrapper(name, wrapper)
     for wrapper, names in (
         (call_1, ("current_player", "is_terminal", "returns", "evaluate", "pack")),
-        (call_2, ("legal_moves", "play", "priority", "score", "unpack")),
+        (call_2, ("legal_moves", "play", "priority", "score", "unpack", "priorities")),
         (call_3, ("greedy_move", "determinize", "chance")),
+        (call_4, ("decisive_moves",)),
     )
     for name in names
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from games.contract.trial import RandomGame, check_attributes, check_return, lim
 from games.errors import InvalidInput, counted, foreign, said
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
+from games.rules import KEPT
 
 GAMES = 20
 PLAYOUTS, PLAIN_PLAYOUTS = 4_000, 50
@@ -100,6 +102,15 @@ def _check_position(game: Game, plies: int, seed: int) -> None:
         check_draws(game, "random_move", state, _uniform(looks), plies, seed)
     if game.rules.priority is not None:
         _check_priority(game, state, looks, plies)
+    if game.rules.priorities is not None:
+        scores = np.zeros(game.max_moves)
+        at_once = game.calls.priorities
+        assert at_once is not None
+        ask(game, "priorities", at_once, state, scores, ply=plies)
+        if any(scores[move] != look for move, look in looks.items()):
+            raise Finding("priorities", f"differs from priority at ply {plies}")
+    if game.rules.decisive_moves is not None:
+        _check_decisive(game, state, looks.keys(), plies)
     if game.rules.greedy_move is not None:
         check_draws(game, "greedy_move", state, _uniform(looks), plies, seed)
 
@@ -344,6 +355,24 @@ def _check_priority(game: Game, state: State, looks: dict[int, float], plies: in
             raise Finding("priority", f"gave no number {where}")
         if calls(state, move) != look:
             raise Finding("priority", f"gives different numbers compiled and in plain Python, {where}")
+
+
+def _check_decisive(game: Game, state: State, legal: Collection[int], plies: int) -> None:
+    """Check that `decisive_moves` names legal moves, each once, compiled as in plain Python, and keeps the
+    state."""
+    where, before = f"at ply {plies}", state.copy()
+    named = []
+    for rules in (plain_rules(game.rules), game.calls):
+        (moves, scratch), kept = np.zeros((2, game.max_moves), dtype=np.uint16), np.zeros(KEPT, np.uint64)
+        assert rules.decisive_moves is not None
+        count = ask(game, "decisive_moves", rules.decisive_moves, state, moves, scratch, kept, ply=plies)
+        _check_same(before, state, "decisive_moves", where)
+        named.append((count, moves[: abs(count)].tolist()))
+    count, found = named[0]
+    if count < -1 or len(set(found)) < len(found) or not set(found) <= set(legal):
+        raise Finding("decisive_moves", f"gave {count} and {found} {where}: not legal moves, each once")
+    if named[0] != named[1]:
+        raise Finding("decisive_moves", f"gives different moves compiled and in plain Python, {where}")
 
 
 def _uniform(looks: dict[int, float]) -> dict[int, float]:

@@ -17,15 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from games.board import format_cell
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Rules, State
 from games.gomoku import rules
 from games.gomoku.rules import MAX_SIZE
+from games.gomoku.threats import decisive_moves
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
 from games.rules import StaticEvaluator
 
 MIN_SIZE = 5
+
+# The rule itself would be compiled anew in each process.
+_add_stone = cached_njit(source_of(rules.add_stone))
 
 
 class Gomoku(GridGame):
@@ -33,7 +38,7 @@ class Gomoku(GridGame):
 
     name = "gomoku"
     player_names = ("x", "o")
-    rules = Rules.of(vars(rules))
+    rules = Rules.of(vars(rules), decisive_moves=decisive_moves)
     exploration = 0.35
 
     def __init__(
@@ -60,8 +65,11 @@ class Gomoku(GridGame):
     @property
     def evaluators(self) -> Mapping[str, StaticEvaluator]:
         """``table``, and ``table_printed``, which also evaluates finished games; see `rules`."""
-        rule = rules.evaluate
-        return {"table": StaticEvaluator(rule), "table_printed": StaticEvaluator(rule, finished=True)}
+        return {
+            "table": StaticEvaluator(rules.table),
+            "table_printed": StaticEvaluator(rules.table, finished=True),
+            "odds": StaticEvaluator(rules.evaluate),
+        }
 
     def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
         """The cells of the board, or those near to a stone."""
@@ -84,17 +92,16 @@ class Gomoku(GridGame):
         state = np.zeros(rules.CELLS + 2 * area, dtype=np.int32)
         state[rules.SIZE], state[rules.AREA] = size, area
         state[rules.CANDIDATES], state[rules.EXACT] = self.candidates, self.overline == "not"
-        add_stone = source_of(rules.add_stone)
         stones = [
             (size - 1 - row, column, player)
             for player in (FIRST, SECOND)
             for row, column in cells_with(owners, player)
         ]
         for stone in stones:
-            add_stone(state, *stone)
+            _add_stone(state, *stone)
         # With all stones there: five of a longer row need not win.
         for row, column, player in stones:
-            if add_stone(state, row, column, player):
+            if _add_stone(state, row, column, player):
                 state[rules.OVER], state[rules.RESULT] = 1, 1 - 2 * player
         state[rules.STONES] = len(stones)
         if len(stones) == area:

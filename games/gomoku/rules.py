@@ -19,7 +19,7 @@ The two players' masks of a line are adjacent: the index of a mask is 2 * line +
 row * size + column; row 0 is the bottom row. Operations such as ``& 63`` on indices that are always
 smaller tell the compiler that the index is not negative, so that it omits the code for negative indices.
 
-`evaluate` follows the pattern table of an article: scores of cells and positions by windows of five.
+`table` follows the pattern table of an article: scores of cells and positions by windows of five.
 
 A window is five adjacent cells of a line. A window with stones of only one player counts 1, 5, 25, 100 or
 10,000 for 1 to 5 stones; other windows count 0. The value of an empty cell for a player is the sum over
@@ -31,6 +31,11 @@ contribute equally to both players and cancel.
 The sum does not include a completed five, which has no empty cell: the winning move lowers the sum by 10,000.
 The evaluator ``table_printed`` keeps this, as printed in the article; ``table`` evaluates finished games by
 their result.
+
+`evaluate` adds up windows too, but asks who is to move, to whom a window of three stones is worth more. Its
+weights are a logistic regression of the results of 1,500 games of 15x15 (200 simulations a move, 8 % of other
+moves) on the numbers of windows, which explains games that were left out better than the table: a mean
+logarithm of the likelihood of -0.56 against -0.61.
 """
 
 from __future__ import annotations
@@ -66,6 +71,29 @@ _COUNTS = (0, 1, 5, 25, 100, 10_000)
 _STONES = [mask.bit_count() for mask in range(32)]
 _PLACED = np.array([_COUNTS[min(stones + 1, 5)] for stones in _STONES], dtype=np.int64)
 """By the mask of a player's stones in a window: the count with one more stone."""
+_FOR_BOTH = np.array(
+    [
+        (0 if theirs else _PLACED[ours]) + (0 if ours else _PLACED[theirs])
+        for theirs in range(32)
+        for ours in range(32)
+    ]
+)
+"""By the masks of both players' stones in a window, one above the other: the counts of both, with one more
+stone."""
+_TO_MOVE = 0.25
+_FOR_MOVER = (0.0, 0.0, 0.1, 0.4, 4.6, 0.0)
+_FOR_OTHER = (0.0, 0.0, 0.085, 0.305, 1.45, 0.0)
+"""What it is worth to be to move, and what a window is by its number of stones, of the player to move and of
+the other one."""
+_WORTH = np.array(
+    [
+        0.0 if ours and theirs else _FOR_MOVER[_STONES[ours]] - _FOR_OTHER[_STONES[theirs]]
+        for theirs in range(32)
+        for ours in range(32)
+    ]
+)
+"""By the masks of the stones in a window of the player to move and of the other one: what it is worth to the
+player to move, on the scale of the logarithm of the odds to win."""
 _EMPTY_CELLS = np.array([5 - stones if stones else 0 for stones in _STONES], dtype=np.int64)
 _OPEN = _EMPTY_CELLS * _PLACED
 """By the mask of a player's stones in a window: the counts of all its empty cells together."""
@@ -320,10 +348,39 @@ def _line(state: State, line: int, first: int, end: int) -> int:
 
 
 @njit
-def evaluate(state: State) -> float:
+def table(state: State) -> float:
     """The table's sum mapped monotonically to (-1, 1), from the first player's viewpoint."""
     total = float(table_sum(state))
     return total / (abs(total) + HALF)
+
+
+@njit
+def evaluate(state: State) -> float:
+    """The value of a position by its windows and by who is to move, from the first player's viewpoint."""
+    size = state[SIZE]
+    player = np.int64(state[STONES]) & 1
+    total = _TO_MOVE
+    for i in range(size):
+        total += _worth(state, ROWS + 2 * i, player, 0, size)
+        total += _worth(state, COLUMNS + 2 * i, player, 0, size)
+    for i in range(4, 2 * size - 5):
+        beyond = i - size + 1
+        total += _worth(state, RISING + 2 * i, player, max(0, -beyond), size - max(0, beyond))
+        total += _worth(state, FALLING + 2 * i, player, max(0, beyond), min(size, i + 1))
+    return (1 - 2 * player) * total / (2.0 + abs(total))
+
+
+@njit
+def _worth(state: State, line: Int, player: Int, first: Int, end: Int) -> float:
+    """The sum over a line whose cells are the bits in [first, end), for ``player``, who is to move."""
+    ours, theirs = np.int64(state[line + player]) >> first, np.int64(state[line + 1 - player]) >> first
+    total = 0.0
+    if ours | theirs != 0:
+        for _ in range(first + 4, end):
+            total += _WORTH[(ours & 31) | (theirs & 31) << 5]
+            ours >>= 1
+            theirs >>= 1
+    return total
 
 
 @njit
@@ -357,3 +414,42 @@ def _through(state: State, line: int, player: Int, bit: int, first: int, end: in
         if (theirs >> start) & 31 == 0:
             total += _PLACED[(ours >> start) & 31]
     return total  # type: ignore[return-value]
+
+
+@njit
+def priorities(state: State, scores: npt.NDArray[np.float64]) -> None:
+    """`priority` of all moves at once: ``scores`` (float64[area], by move code) is written."""
+    size = state[SIZE]
+    for move in range(state[AREA]):
+        scores[move] = 0.0
+    for i in range(size):
+        _along(state, scores, ROWS + 2 * i, 0, size, i * size, 1)
+        _along(state, scores, COLUMNS + 2 * i, 0, size, i, size)
+    for i in range(4, 2 * size - 5):
+        beyond = i - size + 1
+        _along(state, scores, RISING + 2 * i, max(0, -beyond), size - max(0, beyond), beyond * size, size + 1)
+        _along(state, scores, FALLING + 2 * i, max(0, beyond), min(size, i + 1), i * size, 1 - size)
+
+
+@njit
+def _along(
+    state: State,
+    scores: npt.NDArray[np.float64],
+    line: Int,
+    first: Int,
+    end: Int,
+    base: Int,
+    step: Int,
+) -> None:
+    """Add the counts of a line's windows to the scores of their cells: bit b is the move base + b * step."""
+    ours, theirs = np.int64(state[line]), np.int64(state[line + 1])
+    # The counts of the five windows that contain the cell, and their sum.
+    a, b, c, d, total = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for bit in range(first, end):
+        e = np.int64(0)
+        if bit < end - 4:
+            e = _FOR_BOTH[((ours >> bit) & 31) | ((theirs >> bit) & 31) << 5]
+        total += e
+        scores[base + bit * step] += total
+        total -= a
+        a, b, c, d = b, c, d, e

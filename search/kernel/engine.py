@@ -11,6 +11,7 @@ import numpy as np
 from games.compile.specialise import is_compiled
 from games.game import Game, State
 from games.rng import new_stream
+from games.rules import KEPT
 from search.features import DEEPEST, PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel.lazy_snapshot import base_of
@@ -83,6 +84,7 @@ class Engine:
             slots=np.zeros(plies, dtype=np.uint16),
             movers=np.zeros(plies, dtype=np.uint8),
             frames=new_frames(self.game, DEEPEST if self.features.thinking else 0),
+            kept=np.zeros(KEPT if self.game.rules.decisive_moves else 1, dtype=np.uint64),
             tally=np.zeros(2, dtype=np.int64),
             scores=np.zeros(scored),
             ends=np.zeros(players),

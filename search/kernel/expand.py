@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 
-from games.compile.rule_stubs import HIDDEN, priority
+from games.compile.rule_stubs import HIDDEN, decisive_moves, legal_moves, priorities, priority
 from games.jit import Int, inner_njit
 from games.rng import Stream, below
-from games.rules import Moves, State
+from games.rules import Moves
 from search.kernel.logarithms import natural_log
-from search.kernel.params import DECIDES, LEAF, WIDENED, SearchParams
+from search.kernel.params import CHOSEN, DECIDES, FORCES, LEAF, RANKED, WIDENED, SearchParams
 from search.kernel.playout import winning_move
 from search.kernel.workspace import Workspace
 from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, UNPROVEN, Tree, add_child, num_children, proof
@@ -26,6 +26,8 @@ FIRST_VISITS = 50
 """A: a node has more than its first moves only after so many visits."""
 GROWTH = 1.3
 """B: the factor by which visits grow for each further move."""
+FEW = 16
+"""Up to so many moves are ranked one by one (`Rules.priorities`)."""
 _LN_A = math.log(FIRST_VISITS)
 _PER_LN = 1.0 / math.log(GROWTH)
 
@@ -60,6 +62,20 @@ def searched(params: SearchParams, node: Int, moves: Moves, num_legal: int) -> i
             moves[count] = moves[i]
             count += 1
     return count if count > 0 else num_legal
+
+
+def moves_to_try(params: SearchParams, node: Int, work: Workspace) -> int:
+    """Generic: list in work.moves the legal moves of work.state, the node's position, that a search tries.
+
+    Returns how many, or -1 if the only one wins by force. Where it FORCES, those are the moves that the game
+    says matter; not at a root whose moves are CHOSEN.
+    """
+    num_legal = 0
+    if FORCES and not (CHOSEN and node == ROOT):
+        num_legal = decisive_moves(work.state, work.moves, work.frames.listed, work.kept)
+    if num_legal == 0:
+        num_legal = legal_moves(work.state, work.moves)
+    return searched(params, node, work.moves, num_legal) if CHOSEN else num_legal
 
 
 @inner_njit
@@ -108,7 +124,7 @@ def add_untried(
             tree.shape[node] |= np.uint16(COMPLETE)
             return True
     if WIDENED:
-        move = best_untried(tree, node, work.state, work.moves, num_moves, stream)
+        move = best_untried(tree, node, num_moves, work, stream)
     elif HIDDEN:
         index: Int = below(stream, num_moves)  # type: ignore[arg-type]
         if _in_snapshot(tree, params, node):
@@ -146,19 +162,24 @@ def is_tried(tree: Tree, node: Int, move: Int) -> bool:
     return tried
 
 
-def best_untried(tree: Tree, node: Int, state: State, moves: Moves, num_moves: Int, stream: Stream) -> int:
-    """Generic: of the first ``num_moves`` moves that have no child (there is one) one of highest priority.
+def best_untried(tree: Tree, node: Int, num_moves: Int, work: Workspace, stream: Stream) -> int:
+    """Generic: of the first ``num_moves`` of work.moves that have no child (there is one) one of highest
+    priority.
 
-    Ties are broken uniformly at random. ``stream`` is modified in place.
+    Ties are broken uniformly at random. Stream and workspace are modified in place.
     """
     best = -math.inf
     found = 0
-    chosen = np.int64(moves[0])
+    chosen = np.int64(work.moves[0])
+    looks = work.frames.looks[0]
+    ranked = RANKED and num_moves > FEW
+    if ranked:
+        priorities(work.state, looks)
     for i in range(num_moves):
-        move = np.int64(moves[i])
+        move = np.int64(work.moves[i])
         if is_tried(tree, node, move):
             continue
-        score = priority(state, move)
+        score = looks[move] if ranked else priority(work.state, move)
         if score > best:
             best = score
             found = 0

@@ -36,8 +36,13 @@ STEPWISE = False
 CUTS = False
 """Whether `Rules.cut_rollout` stands for random playouts of a limited length."""
 PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = CHOSEN = False
-"""`search.features.Features` of these names, DECIDES: decisive, THINKS: thinking; HIDDEN is one of
+"""`search.features.Features` of these names, DECIDES: decisive in a game
+without `Rules.decisive_moves`, THINKS: thinking; HIDDEN is one of
 games/compile/rule_stubs.py. None of these names may stand for anything else in a kernel's module."""
+RANKED = False
+"""Whether the game gives the priorities of all moves at once (`Rules.priorities`)."""
+FORCES = False
+"""Whether a search that is decisive asks `Rules.decisive_moves`."""
 KNOWN = False
 """Whether positions are those of search/kernel/known.py."""
 COMPILED = False

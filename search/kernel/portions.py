@@ -24,7 +24,7 @@ from games.rng import Stream
 from games.rules import CHANCE, State
 from search.job import Portions
 from search.kernel.backup import back_up, note_score, value_of_leaf
-from search.kernel.expand import make_up, may_expand, searched
+from search.kernel.expand import make_up, may_expand, moves_to_try
 from search.kernel.lazy_snapshot import begin_tree, unfold
 from search.kernel.learning import look_back
 from search.kernel.loop import descend
@@ -143,10 +143,7 @@ def plan_visits(
                     player = min(player, 0)
                 slot, score = best_child(tree, params, node, player)
                 if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
-                    num_legal = legal_moves(work.state, work.moves)
-                    if CHOSEN:
-                        num_legal = searched(params, node, work.moves, num_legal)
-                    if num_legal == count:
+                    if abs(moves_to_try(params, node, work)) == count:
                         tree.shape[node] |= np.uint16(COMPLETE)
                     elif score < params.first_play_urgency:
                         break

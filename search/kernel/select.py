@@ -28,9 +28,9 @@ from games.compile.rule_stubs import CHANCES, HIDDEN, chance, determinize, legal
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, Moves, State
-from search.kernel.expand import add_untried, make_up, may_expand, searched
+from search.kernel.expand import add_untried, make_up, may_expand, moves_to_try
 from search.kernel.logarithms import inverse_sqrt, sqrt_log
-from search.kernel.params import CHOSEN, LEAF, PAIRED, PRIORS, SCORED, SearchParams
+from search.kernel.params import CHOSEN, LEAF, PAIRED, PRIORS, SCORED, WIDENED, SearchParams
 from search.kernel.puct import best_by_prior
 from search.kernel.uct import (
     best_child,
@@ -39,7 +39,18 @@ from search.kernel.uct import (
     parent_mean,
 )
 from search.kernel.workspace import Workspace
-from search.tree.arena import COMPLETE, COUNT_MASK, NO_BLOCK, ROOT, Tree, add_child, num_children
+from search.tree.arena import (
+    COMPLETE,
+    COUNT_MASK,
+    FIRST_WINS,
+    NO_BLOCK,
+    ROOT,
+    SECOND_WINS,
+    Tree,
+    add_child,
+    num_children,
+    set_proof,
+)
 
 
 def select_or_expand(
@@ -75,21 +86,26 @@ def select_or_expand(
         return LEAF if num_children(tree, node) == 0 else best_by_prior(tree, params, node, player)
     shape = np.int64(tree.shape[node])
     count = shape & COUNT_MASK
-    if shape & COMPLETE == 0 and may_expand(tree, params, node, count):
-        num_legal = legal_moves(work.state, work.moves)
-        if CHOSEN:
-            num_legal = searched(params, node, work.moves, num_legal)
-        if count == num_legal:
+    grows = shape & COMPLETE == 0 and may_expand(tree, params, node, count)
+    slot, score = LEAF, -math.inf
+    if count > 0 and (not grows or params.first_play_urgency < math.inf):
+        slot, score = best_child(tree, params, node, player)
+        if WIDENED:
+            # Where all moves so far are proven lost, others are tried.
+            grows |= shape & COMPLETE == 0 and score == -math.inf
+    if grows:
+        listed = moves_to_try(params, node, work)
+        num_moves = abs(listed)
+        if count == num_moves:
             tree.shape[node] |= np.uint16(COMPLETE)
-        else:
-            slot, score = LEAF, -math.inf
-            if count > 0 and params.first_play_urgency < math.inf:
-                slot, score = best_child(tree, params, node, player)
-            if score < params.first_play_urgency and add_untried(tree, params, node, num_legal, work, stream):
-                return count  # type: ignore[return-value]
-            if count == 0 or slot != LEAF:
-                return slot
-    return best_child(tree, params, node, player)[0]
+        elif score < params.first_play_urgency and add_untried(tree, params, node, num_moves, work, stream):
+            if listed < 0 and params.solver:
+                won = FIRST_WINS if player == 0 else SECOND_WINS
+                set_proof(tree, np.int64(tree.children[node]), won)
+            return count  # type: ignore[return-value]
+        if count > 0 and slot == LEAF:
+            slot = best_child(tree, params, node, player)[0]
+    return slot
 
 
 def draw_outcome(tree: Tree, node: np.uint64, work: Workspace, stream: Stream) -> int:
@@ -118,9 +134,7 @@ def select_among(
     If the search is PAIRED, only moves of the root count that have not searched this determinization yet; the
     chosen one is noted.
     """
-    num_moves = legal_moves(work.state, work.moves)
-    if CHOSEN:
-        num_moves = searched(params, node, work.moves, num_moves)
+    num_moves = moves_to_try(params, node, work)
     count = num_children(tree, node)
     lacking: Int = LEAF
     if CHOSEN and node == ROOT:

@@ -52,7 +52,7 @@ class Experience(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scratch of one running kernel; all of it but ``base`` is overwritten."""
+    """Scratch of one running kernel; all of it but ``base`` and ``kept`` is overwritten."""
 
     state: npt.NDArray[np.generic]
     """[state length] the position that a simulation has reached."""
@@ -75,6 +75,8 @@ class Workspace(NamedTuple):
     """[max_plies + 1] path of the simulation: who moves at nodes[d]."""
     frames: Frames
     """Scratch of players in playouts who look ahead (search/minimax/alphabeta.py)."""
+    kept: npt.NDArray[np.uint64]
+    """[KEPT] memory of `Rules.decisive_moves`; [1] where the game has none. Never cleared."""
     tally: npt.NDArray[np.int64]
     """[2] number of playouts and of their plies; kernels count up and never reset."""
     scores: npt.NDArray[np.float64]

@@ -123,7 +123,7 @@ def test_an_empty_board_is_worth_20_inside_and_3_in_its_corners() -> None:
     worth = np.array([rules.cell_worth(state, move, 0) for move in range(144)]).reshape(12, 12)
     assert set(worth[4:8, 4:8].ravel()) == {20}
     assert [worth[0, 0], worth[0, 11], worth[11, 0], worth[11, 11]] == [3, 3, 3, 3]
-    assert rules.table_sum(state) == 0 and rules.evaluate(state) == 0.0
+    assert rules.table_sum(state) == 0 and rules.table(state) == 0.0
 
 
 def test_the_printed_sum_drops_when_a_five_is_closed() -> None:
@@ -133,17 +133,32 @@ def test_the_printed_sum_drops_when_a_five_is_closed() -> None:
         if sign != ".":
             source_of(rules.add_stone)(state, 5, column, "XO".index(sign))
     assert -rules.table_sum(state) == -10660
-    before = rules.evaluate(state)
+    before = rules.table(state)
     assert rules.add_stone(state, 5, 7, 0)
     assert -rules.table_sum(state) == -980
-    assert 0 < rules.evaluate(state) < before < 1
+    assert 0 < rules.table(state) < before < 1
 
 
-def test_evaluation_keeps_the_order_of_sums() -> None:
+def test_the_table_keeps_the_order_of_sums() -> None:
     game = games.load("gomoku:size=9")
     values = {}
     for seed in range(3):
         for state, _, _ in random_game(game, seed):
-            values[rules.table_sum(state)] = rules.evaluate(state)
+            values[rules.table_sum(state)] = rules.table(state)
     ordered = [values[total] for total in sorted(values)]
     assert all(low < high for low, high in pairwise(ordered))
+
+
+def test_evaluation_asks_whose_turn_it_is() -> None:
+    game = games.load("gomoku:size=15")
+    open_three = {"h8": 0, "i8": 0, "j8": 0, "a1": 1, "o1": 1, "a15": 1}
+    values = []
+    for player, others in ((0, 1), (1, 0)):
+        state = game.initial_state()
+        for cell, owner in open_three.items():
+            row, column = divmod(game.parse_move(game.initial_state(), cell), 15)
+            source_of(rules.add_stone)(state, row, column, owner ^ player)
+        for mover in (player, others):
+            state[rules.STONES] = mover
+            values.append(rules.evaluate(state) * (1 - 2 * player))
+    assert values[:2] == values[2:] and values[0] > values[1] + 0.1 > 0.1

@@ -24,6 +24,7 @@ from games.compile.rule_stubs import playout, returns
 from games.compile.specialise import specialise
 from games.game import CHANCE, SECOND, Moves, State
 from games.rng import Stream, below, new_stream
+from games.rules import KEPT
 from search.features import DECISIVE, GREEDY, PLAIN, Features
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM
 from search.kernel.expand import allowed
@@ -218,7 +219,11 @@ class NaiveSearch:
         if node is self.root and len(params.wanted):
             legal = [move for move in legal if params.wanted[move] >= 0] or legal
             lacking = self._lacking(params, legal, children)
-        only = self._winning(state, legal) if self.features.decisive else None
+        only, wins = None, False
+        if self.features.decisive and self.game.rules.decisive_moves is None:
+            only = self._winning(state, legal)
+        elif self.features.decisive and not (node is self.root and len(params.wanted)):
+            legal, wins = self._decisive(state)
         if mover == CHANCE or only is not None:
             move = self._outcome(state) if only is None else only
             node.complete |= only is not None
@@ -238,9 +243,17 @@ class NaiveSearch:
             return children.get(lacking) or _grown(node, lacking, visits * hidden), lacking not in children
         untried = [move for move in legal if move not in children]
         slot, score = self.best_child(params, node, known, mover)
-        full = self.features.widened and len(known) + used >= _allowed(params, node.visits + node.unobserved)
+        # Where all moves so far are proven lost, others are tried.
+        full = (
+            self.features.widened
+            and score > -math.inf
+            and len(known) + used >= _allowed(params, node.visits + node.unobserved)
+        )
         if untried and (not known or (not full and score < params.first_play_urgency)):
-            return _grown(node, self._untried(state, legal, untried), visits if hidden else 0), True
+            child = _grown(node, self._untried(state, legal, untried), visits if hidden else 0)
+            if wins and params.solver:
+                child.proof = SECOND_WINS if mover else FIRST_WINS
+            return child, True
         return known[slot], False
 
     def _lacking(self, params: SearchParams, legal: list[int], children: dict[int, Node]) -> int | None:
@@ -358,6 +371,12 @@ class NaiveSearch:
             if self.calls.is_terminal(after) and self.calls.returns(after) == wins:
                 return move
         return None
+
+    def _decisive(self, state: State) -> tuple[list[int], bool]:
+        """The moves that matter, and whether the only one wins."""
+        moves, scratch = np.zeros((2, self.game.max_moves), dtype=np.uint16)
+        count = self.calls.decisive_moves(state, moves, scratch, np.zeros(KEPT, dtype=np.uint64))
+        return moves[: abs(count)].tolist() or self._legal(state), count < 0
 
     def _evaluate_nodes(self, params: SearchParams, node: Node, state: State) -> float:
         """What the position says, or with implicit minimax the best of the children; all anew."""

@@ -122,6 +122,7 @@ REQUESTS = [
     {"playout_policy": "random-greedy", "playout_plies": 6, "exploration_scale": "fixed"},
     {"widening": 4, "playout_plies": 2},
     {"decisive": True, "playout_policy": "decisive", "solver": True},
+    {"decisive": True, "playout_plies": 0, "widening": 4, "solver": True, "game": "gomoku:size=9"},
     {"playout_policy": "minimax2-minimax1_first", "game": "tictactoe", "simulations": 60},
 ]
 

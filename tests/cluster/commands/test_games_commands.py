@@ -12,6 +12,7 @@ import pytest
 
 from cluster.commands.reference import descriptions_text
 from cluster.play import BUILT_IN
+from tests.cluster.analysis.talk import Talk
 from tests.cluster.command import Here
 
 
@@ -100,3 +101,9 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
     assert {name: count for name, count in compiled.items() if count > 1} == {}
     assert any("simulate" in name for name in compiled)
     assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 10_000_000
+    # Nor has an engine anything left to compile.
+    kernels = {*tmp_path.rglob("*.nbc")}
+    with Talk("tictactoe", "--protocol", "ugi", "--workers", "2") as brain:
+        brain.ask("ugi", "ugiok")
+        brain.ask("isready", "readyok")
+    assert {*tmp_path.rglob("*.nbc")} == kernels
