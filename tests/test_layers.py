@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_741,
     "tests.search": 5_005,
-    "tests.cluster": 13_281,
+    "tests.cluster": 13_283,
     "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_408, "all tests": 25_167, "lines of the page": 5_210, "words of READMEs": 11_161}
+OTHERS = {"product": 40_408, "all tests": 25_169, "lines of the page": 5_210, "words of READMEs": 11_161}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

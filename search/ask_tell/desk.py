@@ -143,7 +143,8 @@ class Positions:
             position.answer = self._store.keep(position.key, position.legal, answer)
         for job in position.jobs:
             job.missing -= 1
-        return [job.result() for job in position.jobs if not job.missing]
+        # A job may need it twice, after different moves.
+        return [job.result() for job in dict.fromkeys(position.jobs) if not job.missing]
 
     def _position(self, number: int, leaf: int, added: OpenJob, known: Answer | None) -> Position:
         """The position of a leaf: one that an earlier leaf has reached, or a new one."""

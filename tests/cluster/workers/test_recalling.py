@@ -56,7 +56,9 @@ class Kept:
 
     def run(self, request: SearchRequest, most: int = 1_000_000) -> SearchResult:
         executor = RecallingExecutor(InlineExecutor(), EvaluationStore(self.store, most))
-        return search_on(cast("Executor", executor), request)[0]
+        result, session = search_on(cast("Executor", executor), request)
+        assert session.coordinator.counters.late_results == 0
+        return result
 
     def asked(self) -> list[str]:
         """What the evaluator was asked for since the last call."""
