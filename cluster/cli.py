@@ -71,6 +71,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "search": search.search,
     "resume": search.resume,
     "tree": search.tree,
+    "evaluations": search.evaluations,
     "plan": play.plan,
     "players": play.list_players,
     "match": play.match,

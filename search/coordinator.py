@@ -157,6 +157,7 @@ class Counters:
 
     simulations: int = 0
     playouts: int = 0
+    recalled: int = 0
     jobs_done: int = 0
     jobs_retried: int = 0
     late_results: int = 0
@@ -356,6 +357,7 @@ class Coordinator:
             answer=answer(search),
             simulations=counters.simulations,
             playouts=counters.playouts,
+            recalled=counters.recalled,
             tree_nodes=self.tree_nodes,
             tree_full=counters.tree_full,
             jobs=search.strategy.absorbed,
@@ -431,6 +433,7 @@ class Coordinator:
         counters.jobs_done += done.jobs
         counters.simulations += done.simulations
         counters.playouts += done.playouts
+        counters.recalled += done.recalled
         counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
         counters.tree_full |= done.tree_full or bool(self.search.strategy.tree.counts[FULL])
 

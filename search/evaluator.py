@@ -53,6 +53,10 @@ class Evaluator(ABC):
     """``async def evaluate`` only: the most positions that a search awaits at once in a worker process, at
     least those of one call. No more jobs are in flight than the request has lanes."""
 
+    version: str | int = ""
+    """What answers depend on beside the file's text and options, such as a hash of weights that ``__init__``
+    has read: a store of evaluations has answers of each version."""
+
     spec: str = ""
     """The evaluator's spec, for error messages."""
 

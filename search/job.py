@@ -60,6 +60,8 @@ class Context:
     """The moves of the root that are searched; empty: all."""
     least: tuple[tuple[int, int], ...] = ()
     """Moves of the root, each with the least visits that it is to get from all lanes together."""
+    recalls: bool = False
+    """Whether the evaluator is asked for nothing but what jobs ask for: the rest may be in a store."""
 
     @property
     def features(self) -> Features:
@@ -331,3 +333,6 @@ class JobResult(_Sent):
     """How many threads ran it side by side."""
     portion_s: npt.NDArray[np.float64] | None = None
     """[lists] CPU time, in seconds, of each portion that threads shared out; None if there were none."""
+    recalled: int = 0
+    """With an evaluator, the number of positions that were not evaluated for this job, because they had been
+    before."""

@@ -311,6 +311,13 @@ class SearchRequest:
         metavar="FILE.py",
         unset="playouts",
     )
+    evaluator_version: str | None = _network(
+        None,
+        help="What the evaluator's answers depend on beside its file: a store of evaluations has those of "
+        "each version. For a store, an external one needs a name and version, such as model-7b-2.",
+        unset="none",
+        key=None,
+    )
     cpuct_base: float = _network(
         19_652.0,
         help="PUCT: the number of visits after which C has grown by ln 2 (c_base of Silver et al. 2018).",

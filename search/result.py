@@ -220,6 +220,8 @@ class SearchResult(AnswerView):
     """How often the search was resumed from a checkpoint."""
     workers_lost: int = field(default=0, kw_only=True)
     """How many workers were lost: of a process that died or hung, all."""
+    recalled: int = field(default=0, kw_only=True)
+    """Positions that were not evaluated, because they had been before (this run only; else ``playouts``)."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     simulations_per_s: float | None
@@ -242,6 +244,7 @@ class SearchResult(AnswerView):
             ("rate", rate(self.simulations_per_s or 0.0)),
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
             ("ran on", self.ran_on + resumed),
+            *([("recalled", shared(self.recalled, self.playouts))] if self.recalled else []),
             ("tree", counted(self.tree_nodes, "node")),
             ("stopped by", self.stopped_by),
             ("digest", self.digest[:DIGEST_SHOWN]),
@@ -262,6 +265,11 @@ class SearchResult(AnswerView):
         per_s = None if self.simulations_per_s is None else round(self.simulations_per_s, 1)
         rounded = {"elapsed_s": round(self.elapsed_s, 6), "simulations_per_s": per_s}
         return found | rounded | {"moves": list(self.moves)}
+
+
+def shared(recalled: int, evaluated: int) -> str:
+    """How many positions were not evaluated, and their share of all, as text."""
+    return f"{counted(recalled, 'evaluation')} ({100 * recalled / (recalled + evaluated):.0f} %)"
 
 
 def shortened(moves: tuple[str, ...]) -> str:

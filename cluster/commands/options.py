@@ -195,6 +195,13 @@ class SearchPlace(WorkerPlace):
         None, "NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE
     )
     job_timeout: float | None = timeout_option("a job", "the job is run", 30)
+    evaluations: str | None = option(
+        None,
+        "FILE",
+        "Keep the evaluator's answers in FILE, which several searches may use at once, and ask it for none "
+        "that is there. It has at most 1,000,000 answers; the oldest are removed.",
+        PLACE,
+    )
     metrics_port: MetricsPortOption = None
     metrics_host: MetricsHostOption = "127.0.0.1"
 

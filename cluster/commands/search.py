@@ -1,4 +1,4 @@
-"""`banyan search`, `resume` and `tree`: searches of one position."""
+"""`banyan search`, `resume` and `tree`: searches of one position; `banyan evaluations`: what they keep."""
 
 # ruff: noqa: B008
 from __future__ import annotations
@@ -15,6 +15,7 @@ from cluster.commands.options import (
     PLACE,
     CheckpointEveryOption,
     PresetOption,
+    ResultOptions,
     SearchPlace,
     option,
     report,
@@ -94,6 +95,33 @@ def resume(
     return resume_search(file, place.placement(), output, checkpoint_every)
 
 
+def evaluations(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, help="A file of banyan search --evaluations.", show_default=False
+        ),
+    ],
+    output: ResultOptions,
+) -> None:
+    """Say which answers a store of evaluations has, by evaluator and game."""
+    from games.errors import counted
+    from search.ask_tell.store import EvaluationStore
+
+    contents = EvaluationStore(file).contents()
+    facts = [
+        (
+            counted(each["answers"], "answer"),
+            f"{each['evaluator']} {each['version']} to {each['game']}, {each['bytes'] / 1e6:.1f} MB",
+        )
+        for each in contents
+    ]
+    if output.json:
+        print_json(contents)
+    else:
+        print_facts(stdout_console(output.colour), facts or [("empty", "no answers")])
+
+
 def request_with_preset(request: SearchRequest, preset: str | None, output: Output) -> SearchRequest:
     """The request with the fields of the preset, printed on standard error. Raises InvalidInput."""
     import games
@@ -128,6 +156,7 @@ def _search_at(
         ("address", place.address),
         ("job_timeout", place.job_timeout),
         ("metrics_port", place.metrics_port),
+        ("evaluations", place.evaluations),
         ("checkpoint", checkpoint),
     ):
         if value is not None:

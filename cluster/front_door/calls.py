@@ -204,6 +204,7 @@ def open(  # noqa: A001
     seed: int = 0,
     deadline_s: float = DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
+    evaluations: str | PathLike[str] | None = None,
     **options: Unpack[RequestOptions],
 ) -> OpenSearch:
     """Open a search whose leaves are evaluated by this program: by a model server, a simulator, a laboratory.
@@ -223,6 +224,8 @@ def open(  # noqa: A001
         seed: Seed of all random numbers.
         deadline_s: Seconds after which a leaf without an answer is handed out again.
         clock: Returns seconds.
+        evaluations: A file that keeps answers; leaves with an answer there are not handed out.
+            ``evaluator_version`` says whose answers they are.
         **options: Any other field of `search.SearchRequest`, listed below; ``lanes`` is how many leaves are
             out at a time.
 
@@ -242,7 +245,12 @@ def open(  # noqa: A001
         simulations=simulations,
         seed=seed,
     )
-    return OpenSearch(foreign(open_search, request, external=True), deadline_s=deadline_s, clock=clock)
+    return OpenSearch(
+        foreign(open_search, request, external=True),
+        deadline_s=deadline_s,
+        clock=clock,
+        evaluations=evaluations,
+    )
 
 
 def reopen(
@@ -250,12 +258,14 @@ def reopen(
     *,
     deadline_s: float = DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
+    evaluations: str | PathLike[str] | None = None,
 ) -> OpenSearch:
     """Continue a search from the file that `OpenSearch.save` has written; the file does not change.
 
     Leaves that had no answer are handed out again, with the same ids; no answer that was saved is asked for
-    again. With the same answers the search ends with the digest of one that was never interrupted. The file
-    contains the game file of the search, and that code is run: reopen only files from a trusted source.
+    again (``evaluations``: as in `open`). With the same answers the search ends with the digest of one that
+    was never interrupted. The file contains the game file of the search, and that code is run: reopen only
+    files from a trusted source.
 
     >>> import banyan, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "search.banyan")
@@ -280,6 +290,7 @@ def reopen(
             search,
             deadline_s=deadline_s,
             clock=clock,
+            evaluations=evaluations,
             state=state,
             elapsed_s=checkpoint.elapsed_s,
             stopped_by=checkpoint.stopped_by,

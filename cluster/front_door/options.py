@@ -21,12 +21,14 @@ _loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
 
 class WorkerOptions(TypedDict, total=False):
-    """Keywords for the time limit of jobs and the resources of workers, named as on the command line."""
+    """Keywords for the time limit of jobs, the resources of workers and the store of evaluations, named as on
+    the command line."""
 
     job_timeout: float | None
     gpus_per_worker: float | None
     cpus_per_worker: float | None
     worker_resources: str | None
+    evaluations: str | None
 
 
 class RequestOptions(TypedDict, total=False):
@@ -58,6 +60,7 @@ class RequestOptions(TypedDict, total=False):
     hidden_information: str | None
     paired: int | None
     evaluator: str | None
+    evaluator_version: str | None
     cpuct_base: float | None
     fpu_reduction: float | None
     policy_temperature: float | None

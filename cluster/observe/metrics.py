@@ -65,7 +65,7 @@ counter, gauge, histogram = (partial(_metric, kind) for kind in ("counter", "gau
 """Make a metric of the kind in their name, with the further arguments of `_metric`."""
 
 
-SUMMED = ("simulations", "playouts", "jobs_done", "jobs_retried", "late_results")
+SUMMED = ("simulations", "playouts", "recalled", "jobs_done", "jobs_retried", "late_results")
 """The numbers of `Counters` that are added up."""
 
 
@@ -233,6 +233,7 @@ def _search_metrics(sessions: list[Session], totals: _Totals) -> list[Metric]:
     return [
         counter("banyan_simulations_total", "Simulations merged.", numbers["simulations"]),
         counter("banyan_playouts_total", "Playouts of the merged simulations.", numbers["playouts"]),
+        counter("banyan_recalled_evaluations_total", "Positions not evaluated again.", numbers["recalled"]),
         counter("banyan_jobs_total", "Jobs whose result was merged.", numbers["jobs_done"]),
         counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", numbers["jobs_retried"]),
         counter(

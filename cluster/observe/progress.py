@@ -48,6 +48,8 @@ class Figures:
     """The recent rate."""
     budget_used: float
     """The used share of the budget, in [0, 1]; without a budget, of the memory."""
+    recalled: int = 0
+    """Positions that were not evaluated, because they had been before."""
     core: float = 1.0
     """The share of a core that workers have recently had while they ran jobs, in [0, 1]."""
 
@@ -86,6 +88,7 @@ class Sampler:
         figures = Figures(
             simulations=counters.simulations,
             playouts=counters.playouts,
+            recalled=counters.recalled,
             tree_nodes=session.coordinator.tree_nodes,
             jobs=counters.jobs_done,
             jobs_in_flight=session.coordinator.jobs_in_flight,

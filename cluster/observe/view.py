@@ -26,7 +26,7 @@ from games.errors import counted
 from games.game import FIRST, Board, Cell
 from search.prepare import Search, Searched
 from search.request import SearchRequest
-from search.result import Answer, SearchResult
+from search.result import Answer, SearchResult, shared
 from search.strategies import plan_search
 
 REDRAW_S = 0.125
@@ -120,6 +120,8 @@ def line_of(sample: Sample) -> str:
     ]
     if starved := _starved(figures):
         parts.append(starved)
+    if figures.recalled:
+        parts.append(f"recalled {shared(figures.recalled, figures.playouts)}")
     if figures.jobs_retried:
         parts.append(f"{terminal.count(figures.jobs_retried)} retried")
     if sample.changes:
@@ -192,6 +194,7 @@ def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
         ("jobs", f"{done}   {figures.jobs_retried} retried"),
         ("merge", f"{figures.results_waiting} waiting   {merge}"),
         ("workers", _workers(sample)),
+        *([("recalled", shared(figures.recalled, figures.playouts))] if figures.recalled else []),
         *[("", Text(starved, style="yellow")) for starved in [_starved(figures)] if starved],
         ("best move", Text(answer.best_move or "-", style="bold")),
         ("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-"),

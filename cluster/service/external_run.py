@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened
@@ -34,14 +35,14 @@ class ExternalRun(Run):
     longest_idle_s = 3600.0
     """The run is cancelled after this many seconds in which no client gave an answer."""
 
-    def __init__(self, opened: Opened, *others: Any, **options: Any) -> None:
-        """Takes the arguments of `Run`."""
+    def __init__(self, opened: Opened, *others: Any, evaluations: Path | None = None, **options: Any) -> None:
+        """Takes the arguments of `Run`, and the file of a store of evaluations, if answers are kept."""
         super().__init__(opened, *others, **options)
         self.guard = threading.RLock()
         self.heard_s = self.clock()
         """When a client last gave a new answer, by `clock`. Requests for leaves and repeated answers do not
         count: a client that evaluates nothing can send any number of them."""
-        self._desk = Desk(opened.coordinator)
+        self._desk = Desk(opened.coordinator, evaluations)
         self._begun = self._closed = False
         if opened.further:
             self._desk.restore(opened.further)

@@ -42,6 +42,10 @@ EVALUATOR_HELP = (
     "Strategy leaf: `external` if clients evaluate the leaves (`GET leaves`, `POST evaluations`), with PUCT "
     "in the tree and a budget in simulations. null: playouts."
 )
+VERSION_HELP = (
+    "With an external evaluator: its name and version, such as model-7b-2. The server keeps the answers, and "
+    "asks no search with this version for a position that has one. null: answers are not kept."
+)
 EVALUATION_EXAMPLE: dict[str, Any] = {
     "evaluations": [{"id": "0-9f86d081884c7d65", "value": 0.25, "policy": {"e5": 0.75, "d5": 0.25}}]
 }
@@ -149,6 +153,7 @@ def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
     """The body that asks for a search of this kind: a field for each option that the API takes."""
     fields: dict[str, Any] = {knob.name: _field(knob) for knob in knobs_of(kind) if knob.option.api}
     fields["evaluator"] = (Literal["external"] | None, Field(default=None, description=EVALUATOR_HELP))
+    fields["evaluator_version"] = (Text | None, Field(default=None, description=VERSION_HELP))
     model = create_model("SearchBody", __base__=SearchBase, __doc__=SearchBase.__doc__, **fields)
     model.asks_for = kind
     return model

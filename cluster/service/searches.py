@@ -393,7 +393,9 @@ class Searches:
                 Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
-            run = (ExternalRun if external else Run)(opened, live, keeper, live.record.priority)
+            given = opened, live, keeper, live.record.priority
+            kept = self.store.evaluations if request.evaluator_version else None
+            run = ExternalRun(*given, evaluations=kept) if external else Run(*given)
             if isinstance(run, ExternalRun):
                 run.heard_s, run.longest_idle_s = live.idle_since_s or run.heard_s, self.limits.seconds
             with self._lock:

@@ -103,7 +103,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         """Locks the folder and creates it if needed. Raises InvalidInput (field ``data``)."""
         self.folder = folder
-        self.checkpoints = folder / "checkpoints"
+        self.checkpoints, self.evaluations = folder / "checkpoints", folder / "evaluations.sqlite"
         self._path = folder / "searches.sqlite"
         self._lock, self._reading = threading.Lock(), threading.Lock()
         self._trouble: str | None = None

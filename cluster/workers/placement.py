@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from cluster.checkpoint.checkpoint import Opened, begun
 from cluster.runtime.session import Session
@@ -18,7 +18,9 @@ from cluster.runtime.workers import ONE_CPU, Resources, Workers, parse_workers
 from cluster.workers.choose import make_executor
 from cluster.workers.handover import HandoverExecutor
 from cluster.workers.ray_executor import RayExecutor
+from cluster.workers.recalling import RecallingExecutor
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
+from search.ask_tell.store import EvaluationStore
 from search.strategies import for_workers
 
 LOG = logging.getLogger("banyan")
@@ -39,6 +41,8 @@ class Placement:
     worker_resources: str | None = None
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
+    evaluations: str | None = None
+    """The file of a store of evaluations: see `EvaluationStore`."""
 
     def __post_init__(self) -> None:
         """Raises InvalidInput (workers, gpus_per_worker, cpus_per_worker, worker_resources)."""
@@ -72,12 +76,13 @@ class Placement:
         ``waiting`` is called with a text while workers of Ray start. ``timeout_s``: time limit of a job,
         unless the placement has one. Raises InvalidInput, or ConnectionError if Ray cannot be started.
         """
+        store = None if self.evaluations is None else EvaluationStore(self.evaluations)
         timeout_s = timeout_s if self.job_timeout is None else self.job_timeout
         options = {"resources": self.resources} | options
         executor = make_executor(self.executor, self.range, self.address, timeout_s, **options)
         if isinstance(executor, RayExecutor):
             executor.waiting = waiting
-        return executor
+        return executor if store is None else cast("Executor", RecallingExecutor(executor, store))
 
     def start_quietly(self, cancelled: threading.Event, **options: Any) -> Executor:
         """`start` for a program: standard error tells only of a start on Ray that takes more than a second.
@@ -128,6 +133,7 @@ def started_session(opened: Opened, executor: Executor) -> Session:
     executor.open(coordinator.search.context)
     coordinator.workers = executor.num_workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
-    if isinstance(executor, HandoverExecutor):
-        executor.left_s = lambda: session.left_s
+    inner = executor.inner if isinstance(executor, RecallingExecutor) else executor
+    if isinstance(inner, HandoverExecutor):
+        inner.left_s = lambda: session.left_s
     return session

@@ -1,27 +1,35 @@
 """The desk drives a search whose leaves are evaluated elsewhere: it hands leaves out and takes the answers.
 
 The coordinator is that of every search. Its jobs come to the desk, and the desk gives their results back. The
-desk has no clock and no lock: the time is an argument. A position that is selected again while an earlier
-leaf with the same state is among the last ``lanes`` jobs is not handed out again: both get one answer. So
-which leaves share an answer follows from the order of jobs alone, never from the order of answers.
+desk has no clock and no lock: the time is an argument.
+
+A position that is selected again while an earlier leaf with the same state is among the last ``lanes`` jobs
+is not asked for again: both get one answer. With a store of evaluations that holds as well for positions that
+the game says are the same, and for all that are in the store. So what a job asks for follows from the order
+of jobs, and from the store as it was when the search began, never from the order of answers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from os import PathLike
 
 import numpy as np
+import numpy.typing as npt
 
+import games
 from games.errors import InvalidInput
 from search.ask_tell.leaf import (
     Answer,
     Leaf,
     Policy,
+    aligned,
     answer_of,
     fingerprint_of,
     leaf_of,
@@ -29,8 +37,9 @@ from search.ask_tell.leaf import (
     pack_answers,
     unpack_answers,
 )
+from search.ask_tell.store import EvaluationStore
 from search.coordinator import Coordinator
-from search.job import Job, JobResult, LeafJob
+from search.job import Context, Job, JobResult, LeafJob
 from search.kernel.engine import engine_of
 from search.kernel.evaluation import Reached, outcome_of, reach
 from search.packing.arrays import Arrays, require, take, within
@@ -39,16 +48,21 @@ ID = "the id of a leaf that was handed out"
 
 
 @dataclass(eq=False)
-class _Position:
-    """A position that is handed out once, as the first leaf that has reached it."""
+class Position:
+    """A position that is asked for once, as the first leaf that has reached it."""
 
     number: int
     """That leaf's."""
     key: bytes
-    """The bytes of its state."""
+    """Of its state and legal moves; with a store, of what the game says is the same, and its key there."""
+    legal: npt.NDArray[np.uint16]
+    """Its legal moves, in that leaf's order."""
     make_leaf: Callable[[], Leaf]
     answer: Answer | None
-    jobs: list[_Open] = field(default_factory=list)
+    """With the priors of ``legal``."""
+    recalled: bool
+    """Whether the answer is from the store."""
+    jobs: list[OpenJob] = field(default_factory=list)
     """The jobs that need its answer."""
 
     @cached_property
@@ -58,37 +72,113 @@ class _Position:
 
 
 @dataclass(eq=False)
-class _Open:
+class OpenJob:
     """A job among the last ``lanes`` ones."""
 
     job: LeafJob
     numbers: list[int]
     """[U]: the number of the first leaf of the job with each of its different unfinished states."""
     reached: Reached
-    positions: list[_Position]
+    positions: list[Position]
     """[U]: the positions whose answers it needs."""
     missing: int = 0
     """How many of them have no answer."""
+
+    def new(self) -> dict[int, Position]:
+        """By the leaf's place in the job: the positions that have to be asked for because of this job."""
+        pairs = zip(self.numbers, self.positions, self.reached.first.tolist(), strict=True)
+        return {leaf: each for number, each, leaf in pairs if number == each.number and not each.recalled}
+
+    def result(self) -> JobResult:
+        """Its result; only when no answer is missing."""
+        answers = [
+            aligned(position.answer, position.legal, self.reached.legal_moves(leaf))
+            for leaf, position in zip(self.reached.first, self.positions, strict=True)
+            if position.answer is not None
+        ]
+        values = np.array([answer.value for answer in answers], dtype=np.float64)
+        made = outcome_of(self.reached, self.job, values, [answer.priors for answer in answers])
+        asked = len(self.new())
+        return replace(made, playouts=asked, recalled=len(answers) - asked)
+
+
+class Positions:
+    """Jobs go in; answers to positions go in, results of jobs come out."""
+
+    def __init__(self, context: Context, store: EvaluationStore | None) -> None:
+        """Raises InvalidInput as `EvaluationStore.use` does."""
+        self._game = games.load(context.game, context.game_source, tried=False)
+        if store is not None:
+            store.use(context, self._game)
+        self._engine, self._context, self._store = engine_of(self._game, context.features), context, store
+        self.open: dict[int, OpenJob] = {}
+        """By index: the last jobs."""
+        self._by_key: dict[bytes, Position] = {}
+
+    def add(self, job: LeafJob, first: int, known: dict[int, Answer]) -> OpenJob:
+        """Take the next job, whose leaves have the numbers from ``first``. ``known``: answers by the number
+        of their leaf; those to its leaves are removed. Raises CorruptState for one that cannot be."""
+        for index in [index for index in self.open if index <= job.index - self._context.lanes]:
+            old = self.open.pop(index)
+            for position in old.positions:
+                position.jobs.remove(old)
+                if not position.jobs:
+                    del self._by_key[position.key]
+        with np.errstate(over="ignore"):
+            reached = reach(self._engine, self._context.root_state, job)
+        numbers = [first + int(leaf) for leaf in reached.first]
+        added = self.open[job.index] = OpenJob(job, numbers, reached, [])
+        for number, leaf in zip(numbers, reached.first.tolist(), strict=True):
+            position = self._position(number, leaf, added, known.pop(number, None))
+            position.jobs.append(added)
+            added.positions.append(position)
+            added.missing += position.answer is None
+        return added
+
+    def answer(self, position: Position, answer: Answer) -> list[JobResult]:
+        """Take the answer to a position without one; returns the results of jobs that are complete with
+        it."""
+        position.answer = answer
+        if self._store is not None:
+            position.answer = self._store.keep(position.key, position.legal, answer)
+        for job in position.jobs:
+            job.missing -= 1
+        # A job may need it twice, after different moves.
+        return [job.result() for job in dict.fromkeys(position.jobs) if not job.missing]
+
+    def _position(self, number: int, leaf: int, added: OpenJob, known: Answer | None) -> Position:
+        """The position of a leaf: one that an earlier leaf has reached, or a new one."""
+        state, legal = added.reached.states[leaf], added.reached.legal_moves(leaf)
+        same = state if self._store is None else self._game.canonical(state)
+        key = hashlib.sha256(same.tobytes() + np.sort(legal).tobytes()).digest()[:16]
+        if key not in self._by_key:
+            require(known is None or len(known.priors) == len(legal), "priors are of other moves")
+            found = None if self._store is None else self._store.get(key, legal)
+            path, root = added.job.moves[leaf, : added.job.depths[leaf]], self._context.root_state
+            made = partial(leaf_of, self._game, number, root, path, legal)
+            self._by_key[key] = Position(
+                number, key, legal, made, known or found, known is None and found is not None
+            )
+        return self._by_key[key]
 
 
 class Desk:
     """Jobs of the coordinator go in, leaves go out; answers come in, results of jobs go back."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
-        """The coordinator's search is opened with ``external``, and has no budget in seconds."""
+    def __init__(self, coordinator: Coordinator, evaluations: str | PathLike[str] | None = None) -> None:
+        """The coordinator's search is opened with ``external``, and has no budget in seconds.
+        ``evaluations``: the file of an `EvaluationStore`. Raises InvalidInput as that does."""
         search, context = coordinator.search, coordinator.search.context
         self._coordinator = coordinator
-        self._engine, self._root_state = engine_of(search.game, context.features), context.root_state
+        store = None if evaluations is None else EvaluationStore(evaluations)
+        self._positions = Positions(context, store)
         self._strategy, self._temperature = search.strategy, context.request.policy_temperature
         self._next_number = 0
         self._jobs: deque[Job] = deque()
         """Jobs of the coordinator whose leaves have no numbers yet."""
         self._results: deque[JobResult] = deque()
         """Results for the coordinator."""
-        self._open: dict[int, _Open] = {}
-        """By index: the last jobs."""
-        self._by_state: dict[bytes, _Position] = {}
-        self._unanswered: dict[int, _Position] = {}
+        self._unanswered: dict[int, Position] = {}
         self._waiting: list[int] = []
         """A heap of numbers of leaves that can be handed out, the earliest first: the others wait for it."""
         self._out: dict[int, float] = {}
@@ -131,21 +221,12 @@ class Desk:
     def _add(self, job: LeafJob, first: int) -> JobResult | None:
         """Take the next job, whose leaves have the numbers from ``first``; its result if no answer is
         missing."""
-        for index in [index for index in self._open if index <= job.index - self._strategy.lanes]:
-            old = self._open.pop(index)
-            for position in old.positions:
-                position.jobs.remove(old)
-                if not position.jobs:
-                    del self._by_state[position.key]
-        reached = reach(self._engine, self._root_state, job)
-        numbers = [first + int(leaf) for leaf in reached.first]
-        added = self._open[job.index] = _Open(job, numbers, reached, [])
-        for number, leaf in zip(numbers, reached.first.tolist(), strict=True):
-            position = self._position(number, leaf, added)
-            position.jobs.append(added)
-            added.positions.append(position)
-            added.missing += position.answer is None
-        return None if added.missing else _result(added)
+        added = self._positions.add(job, first, self._known)
+        for position in added.new().values():
+            if position.answer is None:
+                self._unanswered[position.number] = position
+                heapq.heappush(self._waiting, position.number)
+        return None if added.missing else added.result()
 
     def ask(self, most: int, now_s: float, deadline_s: float) -> list[Leaf]:
         """Hand out up to ``most`` leaves, in the order of their numbers; a leaf without an answer can be
@@ -180,7 +261,7 @@ class Desk:
         if position.leaf.id != leaf_id:
             raise InvalidInput("id", leaf_id, f"{ID}: {number} is another position now")
         try:
-            position.answer = answer_of(position.leaf, value, policy, self._temperature)
+            answer = answer_of(position.leaf, value, policy, self._temperature)
         except InvalidInput:
             self.give_back(leaf_id)
             raise
@@ -189,9 +270,7 @@ class Desk:
         self.answered += 1
         del self._unanswered[number]
         self._out.pop(number, None)
-        for job in position.jobs:
-            job.missing -= 1
-        return [_result(job) for job in position.jobs if not job.missing]
+        return self._positions.answer(position, answer)
 
     def give_back(self, leaf_id: object) -> None:
         """Let the leaf with this id, if it is out, be handed out again at once: its answer was refused."""
@@ -208,7 +287,7 @@ class Desk:
         # An answer that leaves share is kept under the number of each: the first may have been absorbed.
         answers = self._known | {
             number: position.answer
-            for index, each in self._open.items()
+            for index, each in self._positions.open.items()
             for number, position in zip(each.numbers, each.positions, strict=True)
             if index >= self._strategy.absorbed and position.answer is not None
         }
@@ -228,30 +307,7 @@ class Desk:
             int(again[0]),
         )
 
-    def _position(self, number: int, leaf: int, added: _Open) -> _Position:
-        """The position of a leaf: one that an earlier leaf has reached, or a new one that waits."""
-        key, job = added.reached.states[leaf].tobytes(), added.job
-        known = self._known.pop(number, None)
-        if key not in self._by_state:
-            path = job.moves[leaf, : job.depths[leaf]]
-            legal = added.reached.legal[leaf, : added.reached.counts[leaf]]
-            require(known is None or len(known.priors) == len(legal), "priors are of other moves")
-            made = partial(leaf_of, self._engine.game, number, self._root_state, path, legal)
-            self._by_state[key] = _Position(number, key, made, known)
-            if known is None:
-                self._unanswered[number] = self._by_state[key]
-                heapq.heappush(self._waiting, number)
-        return self._by_state[key]
-
     def _take_back(self, number: int) -> None:
         """Let a leaf that is out be handed out again."""
         del self._out[number]
         heapq.heappush(self._waiting, number)
-
-
-def _result(done: _Open) -> JobResult:
-    answers = [position.answer for position in done.positions if position.answer is not None]
-    values = np.array([answer.value for answer in answers], dtype=np.float64)
-    priors = [answer.priors for answer in answers]
-    own = sum(map(int.__eq__, done.numbers, (position.number for position in done.positions)))
-    return replace(outcome_of(done.reached, done.job, values, priors), playouts=own)

@@ -60,6 +60,14 @@ class Answer(NamedTuple):
     """[K]: the priors of the legal moves, which add up to 1."""
 
 
+def aligned(answer: Answer, codes: npt.NDArray[np.uint16], legal: npt.NDArray[np.uint16]) -> Answer:
+    """The answer whose priors are of the moves ``codes`` [K], in that order, with priors in the order of
+    ``legal`` [K]: the same moves."""
+    priors = np.empty_like(answer.priors)
+    priors[np.argsort(legal)] = answer.priors[np.argsort(codes)]
+    return Answer(answer.value, priors)
+
+
 def leaf_of(
     game: Game,
     number: int,

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from os import PathLike
 
 from games.errors import InvalidInput, counted
 from search.ask_tell.desk import Desk
@@ -45,14 +46,17 @@ class AskTellSearch:
         *,
         deadline_s: float = DEADLINE_S,
         clock: Callable[[], float] = time.monotonic,
+        evaluations: str | PathLike[str] | None = None,
         state: Arrays | None = None,
         elapsed_s: float = 0.0,
         stopped_by: str | None = None,
     ) -> None:
-        """``search`` is opened with ``external``. The last three arguments continue an equal search: its
+        """``search`` is opened with ``external``. ``evaluations``: the file of an
+        `EvaluationStore`. The last three arguments continue an equal search: its
         `state`, its elapsed seconds, and why it was over, if it was.
 
-        Raises InvalidInput (``deadline_s``, ``seconds``), CorruptState.
+        Raises InvalidInput (``deadline_s``, ``seconds``, ``evaluations``, ``evaluator_version``),
+        CorruptState.
         """
         if isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or not deadline_s > 0:
             raise InvalidInput("deadline_s", deadline_s, "seconds, more than 0; inf: never asked again")
@@ -65,7 +69,7 @@ class AskTellSearch:
         self._changed = threading.Condition()
         self._deadline_s = float(deadline_s)
         self._coordinator = Coordinator(search, 1)
-        self._desk = Desk(self._coordinator)
+        self._desk = Desk(self._coordinator, evaluations)
         if state is not None:
             self._coordinator.restore(state, stopped_by)
             self._desk.restore(without_prefix("ask_tell.", state))
@@ -167,11 +171,14 @@ def open(  # noqa: A001
     *,
     deadline_s: float = DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
+    evaluations: str | PathLike[str] | None = None,
 ) -> AskTellSearch:
     """Open a search whose leaves are evaluated by the caller: a model server, a simulator, a laboratory.
 
     The request has ``strategy="leaf"`` and ``evaluator="external"``, and no budget in seconds. Leaves that
-    get no answer within ``deadline_s`` seconds of ``clock`` are handed out again. Raises InvalidInput.
+    get no answer within ``deadline_s`` seconds of ``clock`` are handed out again. ``evaluations``: a
+    file that keeps answers; leaves that have one there are not handed out. The request's
+    ``evaluator_version`` says whose answers they are. Raises InvalidInput.
 
     >>> import search
     >>> moves = ("a1", "b1", "a2", "b2")
@@ -183,4 +190,6 @@ def open(  # noqa: A001
     >>> opened.result().move, opened.result().simulations
     ('a3', 200)
     """
-    return AskTellSearch(open_search(request, external=True), deadline_s=deadline_s, clock=clock)
+    return AskTellSearch(
+        open_search(request, external=True), deadline_s=deadline_s, clock=clock, evaluations=evaluations
+    )

@@ -45,6 +45,10 @@ class Reached:
     place: npt.NDArray[np.intp]
     """For each leaf of ``going``: the place of its state in ``first``."""
 
+    def legal_moves(self, leaf: int) -> npt.NDArray[np.uint16]:
+        """[K]: the legal moves of a leaf."""
+        return self.legal[leaf, : self.counts[leaf]]
+
 
 def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
     """The positions to which the paths of a job lead from the root."""
@@ -123,8 +127,7 @@ def _evaluated(
     said, policies = answers
     priors = []
     for leaf, row in zip(reached.first, policies, strict=True):
-        legal = reached.legal[leaf, : reached.counts[leaf]]
-        priors.append(priors_of(evaluator, row, legal, temperature))
+        priors.append(priors_of(evaluator, row, reached.legal_moves(leaf), temperature))
     return outcome_of(reached, job, said, priors)
 
 

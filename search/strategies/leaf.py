@@ -152,8 +152,8 @@ class LeafStrategy(Strategy):
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
-        one, draws = np.ones(1, dtype=np.int32), new_stream(0).reshape(1, 2)
-        nowhere = np.zeros((1, 0), dtype=np.uint16)
+        one, draws = np.ones(1 - context.recalls, dtype=np.int32), new_stream(0).reshape(1, 2)
+        nowhere = np.zeros((len(one), 0), dtype=np.uint16)
         return LeafJob(0, nowhere, one - 1, one, draws if engine.hidden else draws[:0])
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:

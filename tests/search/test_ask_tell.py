@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.games.common import JIT
 from tests.waiting import PATIENCE_S
 
 HASHED = f"{Path(__file__).with_name('hashed_evaluator.py')}:kind=probabilities"
+COUNTING = Path(__file__).with_name("counting_evaluator.py")
 SIMULATIONS = 300 if JIT else 80
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -523,3 +525,39 @@ def test_a_search_without_a_budget_goes_on_for_as_long_as_it_is_asked() -> None:
     result = opened.result()
     assert (result.stopped_by, result.executor) == ("cancelled", "external")
     assert result.simulations > 100
+
+
+class Positions(Caller):
+    """Answers by the position, whatever moves led to it."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__()
+        self.log, spec = log, f"{COUNTING}:log={log}"
+        self.evaluator = load_evaluator(spec, source_of_evaluator(spec), games.load("tictactoe"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["plain", "one at a time", "batches", "temperature", "more lanes than moves"]
+)
+def test_with_a_store_each_position_is_asked_for_once_and_later_never(kind: str, tmp_path: Path) -> None:
+    request = request_of(**{"evaluator_version": "1", **KINDS[kind]})
+    caller, plain = Positions(tmp_path / "log"), search.open(request)
+    caller.run(plain, random.Random(1), 5)
+    plainly = len(caller.asked)
+    caller.log.write_text("")
+    first = search.open(request, evaluations=tmp_path / "kept")
+    caller.run(first, random.Random(2), 5)
+    asked = caller.log.read_text().split()
+    assert len(asked) == len(set(asked)) == first.result().playouts
+    assert len(asked) <= plainly - (kind == "one at a time")
+    second = search.open(request, evaluations=tmp_path / "kept")
+    assert (second.done, second.ask(9), second.result().playouts) == (True, [], 0)
+    assert first.result().digest == second.result().digest == plain.result().digest
+    other = replace(request, evaluator_version="2")
+    assert not search.open(other, evaluations=tmp_path / "kept").done
+
+
+def test_a_store_needs_to_know_who_evaluates(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        search.open(request_of(), evaluations=tmp_path / "kept")
+    assert caught.value.field == "evaluator_version"

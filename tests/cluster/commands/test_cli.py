@@ -35,6 +35,7 @@ FIELDS = [
         "jobs_retried",
         "resumed",
         "workers_lost",
+        "recalled",
     ),
     *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
 ]

@@ -97,6 +97,20 @@ def test_time_before_a_break_counts(tmp_path: Path) -> None:
     assert again.result().elapsed_s == 6.5
 
 
+def test_a_reopened_search_keeps_its_store(tmp_path: Path) -> None:
+    opened = banyan.open("tictactoe", simulations=50, evaluations=tmp_path / "kept", evaluator_version="1")
+    opened.save(tmp_path / "open")
+    told = 0
+    while not opened.done:
+        for leaf in opened.ask(3):
+            opened.tell(leaf.id, 0.25)
+            told += 1
+    assert told == opened.result().playouts
+    again = banyan.reopen(tmp_path / "open", evaluations=tmp_path / "kept")
+    assert (again.done, again.ask()) == (True, [])
+    assert again.result().digest == opened.result().digest
+
+
 def test_a_file_that_cannot_be_written_or_read_is_refused(tmp_path: Path) -> None:
     opened = banyan.open("tictactoe", simulations=20)
     for path in (tmp_path, tmp_path / "nowhere" / "open"):

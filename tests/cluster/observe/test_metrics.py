@@ -30,7 +30,7 @@ METRICS = Path(__file__).parents[3] / "cluster" / "observe" / "METRICS.md"
 PARTS = ("search", "service", "speedup")
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
-    "rounds",
+    *("rounds", "evaluations"),
     *("nodes", "bytes", "seconds", "per_second", "ratio", "info"),
 )
 

@@ -137,6 +137,23 @@ def test_the_example_is_a_program(server: Server) -> None:
     assert remote.result()["simulations"] == 60
 
 
+def test_a_server_asks_for_no_position_twice_from_a_version_that_has_a_name(
+    server: Server, digest: str
+) -> None:
+    first, second, other = (Remote(server, evaluator_version=version) for version in ("m-1", "m-1", "m-2"))
+    first.run()
+    result = first.result()
+    assert (result["digest"], result["playouts"]) == (digest, len(first.told))
+    assert result["recalled"] > 0
+    second.run()
+    assert second.result()["digest"] == digest
+    # They run at once: what the one was asked for before the other had told it may be asked for twice.
+    assert len(second.told) <= 8
+    third = Remote(server, evaluator_version="m-1")
+    assert (third.result()["digest"], third.told) == (digest, [])
+    assert other.ask(1)
+
+
 def test_leaves_say_what_they_are_and_any_order_of_answers_will_do(server: Server, digest: str) -> None:
     remote = Remote(server)
     [root] = remote.ask()
