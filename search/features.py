@@ -50,8 +50,8 @@ class Features(NamedTuple):
     evaluated: bool = False
     """Nodes store the game's static evaluation of their positions (search/kernel/backup.py)."""
     decisive: bool = False
-    """Decisive moves: in a position with a move that wins at once, or as `Rules.decisive_moves` says by force,
-    no other move is searched."""
+    """Decisive moves: in a position with a move that wins at once, or as `Rules.decisive_moves` says by
+    force, no other move is searched."""
     wide: bool = False
     """Visit counts of 64 bits instead of 32, which makes a node 4 bytes larger."""
     learnt: bool = False

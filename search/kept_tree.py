@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from games.game import Game
 from search.strategies import Strategy
-from search.tree.arena import COUNT_MASK, ROOT, Tree, child_after, reroot
+from search.tree.arena import COUNT_MASK, ROOT, Tree, child_after, proof_of, reroot
 
 
 class KeptTree:
@@ -39,11 +39,13 @@ class KeptTree:
 
     def at(self, past: Sequence[int]) -> tuple[Tree, int] | None:
         """The tree, and its node at the position after the moves ``past``; None if the tree has no such
-        node, or nothing below it."""
+        node, or it was proven without a child."""
         node: int | None = ROOT
         if self._tree is None or tuple(past[: len(self._past)]) != self._past:
             return None
         for move in past[len(self._past) :]:
             node = None if node is None else child_after(self._tree, node, move)
-        # A proven node may have no moves to choose from.
-        return None if node is None or not self._tree.shape[node] & COUNT_MASK else (self._tree, node)
+        # A node that was proven as a leaf has no moves to choose from.
+        if node is not None and proof_of(self._tree, node) and not self._tree.shape[node] & COUNT_MASK:
+            return None
+        return None if node is None else (self._tree, node)

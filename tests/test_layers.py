@@ -66,7 +66,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.kernel": 2_272},
     {"search.summary": 115, "search.packing": 299},
     {"search.strategies": 1_361},
-    {"search.kept_tree": 32, "search.prepare": 227, "search.worker": 87},
+    {"search.kept_tree": 34, "search.prepare": 227, "search.worker": 87},
     {"search.result": 240},
     {"search.coordinator": 353},
     {"search.run_inline": 55, "search.ask_tell": 534},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_922, "all tests": 25_451, "lines of the page": 5_210, "words of READMEs": 11_123}
+OTHERS = {"product": 40_924, "all tests": 25_451, "lines of the page": 5_210, "words of READMEs": 11_123}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -106,7 +106,7 @@ def _type_of(knob: Knob, default: Any) -> str:
     option = knob.option
     if knob.kind is bool:
         return f"check default {str(default).lower()}"
-    if option.choices and default is not None and not option.accepted:
+    if option.choices and default is not None and (option.classes or not option.accepted):
         return " ".join([f"combo default {default}", *(f"var {each}" for each in option.choices)])
     if knob.kind is int and option.bounds and default is not None:
         return f"spin default {default} min {option.bounds[0]} max {option.bounds[1]}"

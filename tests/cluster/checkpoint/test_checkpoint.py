@@ -187,7 +187,7 @@ DESCRIPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"request": {"game": "gomoku", "moves": "f6"}}, "whose moves is not 'f6'"),
     ({"request": {"game": "gomoku", "moves": [6]}}, "whose moves is not"),
     ({"request": {"game": "gomoku", "depth": 5}}, "without 'depth'"),
-    ({"request": {"game": "gomoku", "strategy": "lief"}}, "root or tree or leaf"),
+    ({"request": {"game": "gomoku", "strategy": "lief"}}, "root, tree, leaf, or a class in a file"),
     ({"game_source": 7}, "says game_source"),
     ({"elapsed_s": "long"}, "says elapsed_s"),
     ({"elapsed_s": -1.0}, "elapsed time is 0 or more"),

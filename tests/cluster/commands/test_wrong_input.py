@@ -54,7 +54,7 @@ WRONG: dict[tuple[str, ...], list[tuple[tuple[str, ...], str, str]]] = {
         (("search", "tictactoe", "--executor", "cloud"), "--executor: 'cloud'", "ray or threads or inline"),
         (("search", "tictactoe", "--address", "a:1", *INLINE), "--address: 'a:1'", "no address"),
         (("search", "tictactoe", "--job-timeout", "0", *INLINE), "--job-timeout: 0.0", "more than 0"),
-        (("search", "tictactoe", "--strategy", "lief"), "--strategy: 'lief'", "root or tree or leaf"),
+        (("search", "tictactoe", "--strategy", "lief"), "--strategy: 'lief'", "root, tree, leaf, or a class"),
         (("search", "tictactoe", "--final-move", "best"), "--final-move: 'best'", "robust or max"),
         (("search", "tictactoe", "--in-flight", "won"), "--in-flight: 'won'", "unobserved or virtual-loss"),
         (("search", "tictactoe", "--lanes", "0"), "--lanes: 0", "from 1 to"),

@@ -249,7 +249,8 @@ def test_a_search_is_watched_and_cancelled(visitor: Visitor, server: Server) -> 
     warm = page.locator(".cell .heat").evaluate_all(
         "all => all.filter(each => each.style.opacity > 0).length"
     )
-    assert warm > 3
+    # How many of its first moves have a visible share.
+    assert warm > 1
     page.click("[data-action=cancel]")
     expect(page.locator("#status")).to_contain_text("Your move")
     # The best answer so far was played.
