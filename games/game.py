@@ -158,7 +158,8 @@ class Game(ABC):
 
     @property
     def evaluators(self) -> Mapping[str, StaticEvaluator]:
-        """The game's static evaluations by name; ``rules.evaluate`` is the first, if it is defined."""
+        """The game's static evaluations by name, among them ``rules.evaluate``, if it is defined. `minimax`
+        takes the first where its player names none."""
         return {} if self.rules.evaluate is None else {"default": StaticEvaluator(self.rules.evaluate)}
 
     @cached_property

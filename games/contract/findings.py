@@ -24,7 +24,7 @@ from games.errors import foreign, said
 from games.game import Game, State
 from games.jit import source_of
 from games.rng import new_stream
-from games.rules import Rules
+from games.rules import KEPT, Rules
 from games.user_games import frames_of
 
 T = TypeVar("T")
@@ -147,6 +147,8 @@ def compile_rules(game: Game) -> None:
         "determinize": (state, state, stream),
         "rollout": (state, moves, stream, line),
         "unpack": (np.uint64(0), state),
+        "priorities": (state, np.zeros(game.max_moves)),
+        "decisive_moves": (state, moves, moves, np.zeros(KEPT, np.uint64)),
     }
     for name, rule in game.rules._asdict().items():
         if rule is None:

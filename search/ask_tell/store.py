@@ -71,7 +71,9 @@ class EvaluationStore:
             if self.path.exists() and not self.path.is_file():
                 raise sqlite3.Error("no ordinary file")
             # Another process that writes is waited for.
-            self._db = sqlite3.connect(path, 10.0, isolation_level="IMMEDIATE", check_same_thread=False)
+            self._db = sqlite3.connect(
+                path, timeout=10.0, isolation_level="IMMEDIATE", check_same_thread=False
+            )
             self.close = weakref.finalize(self, self._db.close)
             self._db.row_factory = sqlite3.Row
             asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")

@@ -23,8 +23,8 @@ def score(game: Game, state: State, depth: int, ply: int = 0) -> tuple[float, in
     if rules.is_terminal(state):
         return rules.returns(state) * (1 - HURRY * ply), 1
     if depth == 0:
-        value = rules.evaluate(state) if rules.evaluate is not None else 0.0
-        return value * (1 - DOUBT), 1
+        evaluator = next(iter(game.evaluators.values()), None)
+        return (evaluator.rule(state) if evaluator else 0.0) * (1 - DOUBT), 1
     best = max if rules.current_player(state) == FIRST else min
     values, positions = [], 1
     for move in game.legal_moves(state):
