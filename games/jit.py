@@ -67,6 +67,11 @@ def njit(function: F) -> F:
     return cast(F, numba.njit(**JIT_OPTIONS)(function))
 
 
+def called_njit(function: F) -> F:
+    """`njit` for a large function with several callers: its machine code is called, not inlined in each."""
+    return cast(F, numba.njit(**{**JIT_OPTIONS, "forceinline": False})(function))
+
+
 def kept_njit(function: F, **options: Any) -> F:
     """Compile a function on its first call, with options of Numba, and keep its machine code on disk."""
     made: Any = numba.njit(**options)(function)
