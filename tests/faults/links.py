@@ -96,12 +96,8 @@ class Row:
 
     def speeds(self) -> list[str]:
         """Cells of the table of speeds."""
-        cells = [
-            self.work,
-            self.strategy,
-            str(self.workers),
-            spread([run.rate for run in self.runs[0]], ",.0f"),
-        ]
+        rates = spread([run.rate for run in self.runs[0]], ",.0f")
+        cells = [self.work, self.strategy, str(self.workers), rates]
         for limit in LIMITS[1:]:
             pairs = zip(self.runs[limit], self.runs[0], strict=True)
             shares = [100 * run.rate / free.rate for run, free in pairs]
@@ -175,7 +171,7 @@ def works(folder: Path, strategies: list[str]) -> Iterator[tuple[Row, SearchRequ
 def compare(campaign: Campaign, executor: RayExecutor, network: Network, options: argparse.Namespace) -> None:
     """Measure all kinds of work with all limits, and print the tables."""
     rows = []
-    for row, request in works(Path(options.inside[1]), options.strategy or [*COMPILED]):
+    for row, request in works(Path(options.inside[1]), options.strategy):
         executor.use(row.workers)
         network.limit(0)
         # Kernels are compiled.
@@ -201,10 +197,8 @@ def print_table(head: tuple[str, ...], rows: list[list[str]]) -> None:
 def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     """Make the hosts, and measure on the first of them."""
     if not options.inside:
-        arguments = [
-            f"--repeats={options.repeats}",
-            *(f"--strategy={each}" for each in options.strategy or []),
-        ]
+        arguments = [f"--strategy={each}" for each in options.strategy or COMPILED]
+        arguments.append(f"--repeats={options.repeats}")
         run_inside(campaign, "tests.faults.links", HOSTS, arguments, {})
         return
     network = Network(options.inside[0], HOSTS)
