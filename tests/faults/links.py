@@ -25,7 +25,7 @@ from statistics import median
 from typing import TYPE_CHECKING, cast
 
 from cluster.lab.predict import waiting_compiled
-from cluster.runtime.workers import AUTO
+from cluster.runtime.workers import Workers
 from cluster.workers.choose import make_executor
 from search.request import SearchRequest
 from tests.cluster.searches import session_on
@@ -203,12 +203,14 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
         return
     network = Network(options.inside[0], HOSTS)
     rays = Rays(campaign, network, Path(options.inside[1]), head_cpus=0)
-    for number in HOSTS:
-        rays.start(number)
+    rays.start(HOSTS[0])
     wait_for(joined, START_S)
-    executor = cast("RayExecutor", make_executor("ray", AUTO, ADDRESS))
+    executor = cast("RayExecutor", make_executor("ray", Workers(len(HOSTS) - 1), ADDRESS))
     campaign.callback(executor.close)
-    wait_for(lambda: cpus_of(executor) == len(HOSTS) - 1, START_S)
+    # One by one, and not before this process has joined: beside other programs that takes long enough.
+    for number in HOSTS[1:]:
+        rays.start(number)
+        wait_for(lambda workers=number - 1: cpus_of(executor) == workers, START_S)
     before = counted(executor)
     time.sleep(IDLE_S)
     out, into = ((b - a) / IDLE_S / 1000 for a, b in zip(before[2:4], counted(executor)[2:4], strict=True))
