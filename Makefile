@@ -10,6 +10,7 @@
 #   make measured-pictures   those in cluster/plots that show what this machine measures, which must be idle
 #   make load       a service under load for five minutes, and once more while things are killed
 #   make test-hosts   searches across three hosts on this machine, whose links are cut (as root)
+#   make links        rates and bytes of searches across hosts whose links are limited (as root)
 #   make test-autoscaler   a search for which Ray's autoscaler brings machines
 #   make soak         200 searches while their workers are killed and stopped at random
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
@@ -23,7 +24,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PINS := --constraint constraints.txt
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: pictures measured-pictures demo test test-all test-lowest test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
+.PHONY: pictures measured-pictures demo test test-all test-lowest test-resume test-hosts links test-autoscaler soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -57,6 +58,9 @@ measured-pictures: $(VENV)/installed
 
 test-hosts: $(VENV)/installed-test-all
 	$(BIN)/python -m tests.faults.hosts
+
+links: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.links
 
 test-autoscaler: $(VENV)/installed-test-all
 	$(BIN)/python -m tests.faults.autoscaler

@@ -56,6 +56,7 @@ MEASURED = (
     "cluster/lab/records/exact.md",
     "cluster/lab/records/games.md",
     "cluster/lab/records/lanes.md",
+    "cluster/lab/records/networks.md",
     "cluster/lab/records/one_core.md",
     "cluster/lab/records/planning.md",
     "cluster/lab/records/settings.md",

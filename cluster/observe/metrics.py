@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, start_http_server
@@ -169,9 +170,16 @@ class Metrics(Collector):
             before = self._samples[0] if self._samples else sample
             self._keep(sample)
             restarts = _by_slot(self._executors, lambda worker: worker.restarts)
+            moved = {
+                (str(slot), direction): number
+                for direction in ("in", "out")
+                for slot, number in _by_slot(self._executors, attrgetter(f"{direction}_bytes")).items()
+            }
         executors = [*(each.executor for each in sessions), *latest]
         yield from _search_metrics(sessions, totals)
         yield from _recent_metrics(executors, sample, before, restarts)
+        text = "Bytes sent to worker processes, and received from them."
+        yield counter("banyan_bytes_total", text, moved, "slot", "direction")
         yield _build_info()
         for source in self._sources:
             yield from source()

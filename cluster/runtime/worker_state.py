@@ -127,6 +127,11 @@ class WorkerStatus:
     as if they had one all the time."""
     begun_s: float = 0.0
     """When it began what it does now, by ``time.monotonic``; only while it is busy."""
+    out_bytes: int = 0
+    """Bytes of jobs, and of what they need, sent to its processes; the first worker of a process counts those
+    of all. Always 0 for threads, which share memory with the coordinator."""
+    in_bytes: int = 0
+    """Bytes of results that they returned, counted likewise."""
     restarts: int = 0
     """Number of processes lost."""
     left: int = 0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol
@@ -67,7 +67,7 @@ class Dispatcher:
         self._affinity = LaneAffinity()
         # No `or` here: an empty queue is false.
         self._queue = TaskQueue(self._affinity) if queue is None else queue
-        self._inbox: Inbox[Hear] = Inbox()
+        self._inbox: Inbox[tuple[Process, Hear]] = Inbox()
         self._not_full: dict[Process, None] = {}
         """Processes that may have room for a bundle; some may be full already."""
         self._hands = 1
@@ -144,7 +144,8 @@ class Dispatcher:
     def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
         answer = self.ray.call(process.actor, method, *arguments)
-        self._inbox.expect(answer, hear)
+        process.slots[0].status.out_bytes += sum(len(each) for each in arguments if isinstance(each, Sized))
+        self._inbox.expect(answer, (process, hear))
         return answer
 
     def _put(self, part: Any) -> Any:
@@ -242,7 +243,9 @@ class Dispatcher:
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
         events: list[Event] = []
-        for hear, answer in self._inbox.take(timeout_s):
+        for (process, hear), answer in self._inbox.take(timeout_s):
+            if answer.exception() is None:
+                process.slots[0].status.in_bytes += len(answer.result())
             events.extend(hear(answer))
         return events
 

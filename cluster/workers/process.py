@@ -47,12 +47,16 @@ class Remote(Exception):
 
 
 class Handle:
-    """A reference to bytes sent by `RayProcess.put`, as an argument of calls. When it is deleted, the host
-    process drops the bytes."""
+    """A reference to bytes sent by `RayProcess.put`, as an argument of calls; its length is theirs. When it
+    is deleted, the host process drops the bytes."""
 
-    def __init__(self, key: int, dropped: deque[int]) -> None:
+    def __init__(self, key: int, length: int, dropped: deque[int]) -> None:
         self.key = key
+        self._length = length
         self._dropped = dropped
+
+    def __len__(self) -> int:
+        return self._length
 
     def __del__(self) -> None:
         # May run at any time in any thread, so the host process is told with the next message.
@@ -203,7 +207,7 @@ class RayProcess:
         """Send an argument of several calls; returns its handle."""
         key = next(self._numbers)
         self._send("put", key, data)
-        return Handle(key, self._dropped)
+        return Handle(key, len(data), self._dropped)
 
     def start(self, options: dict[str, Any], machine: str, make_worker: bytes, gives_way: bool) -> int:
         """Start an actor, on the machine with this id of Ray or, if it is empty, on any; returns its

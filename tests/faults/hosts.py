@@ -19,7 +19,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,8 +59,9 @@ HEALTH = {
 class Network:
     """Namespaces with a link each to a switch."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, hosts: Sequence[int] = HOSTS) -> None:
         self.name = name
+        self.hosts = hosts
         self.switch = f"{name}-switch"
 
     def host(self, number: int) -> str:
@@ -71,7 +72,7 @@ class Network:
         ip("netns", "add", self.switch)
         ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
         ip("-n", self.switch, "link", "set", "bridge", "up")
-        for number in HOSTS:
+        for number in self.hosts:
             host, port = self.host(number), f"v{number}"
             ip("netns", "add", host)
             ip("-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", host)
@@ -86,9 +87,18 @@ class Network:
         """Mend (up) or cut (down) the link of a host."""
         ip("-n", self.switch, "link", "set", f"v{number}", state)
 
+    def limit(self, mbit_s: int) -> None:
+        """Limit every link to so many Mbit/s in each direction, without bursts; 0: no limit."""
+        bucket = ("tbf", "rate", f"{mbit_s}mbit", "burst", str(max(4000, 60 * mbit_s)), "latency", "50ms")
+        for number in self.hosts:
+            for place, device in ((self.host(number), "eth0"), (self.switch, f"v{number}")):
+                command = ["tc", "-n", place, "qdisc", "replace", "dev", device, "root"]
+                command += bucket if mbit_s else ["pfifo_fast"]
+                subprocess.run(command, check=True, capture_output=True)
+
     def remove(self) -> None:
         """End whatever runs in the namespaces, and delete them."""
-        for name in (*map(self.host, HOSTS), self.switch):
+        for name in (*map(self.host, self.hosts), self.switch):
             listed = subprocess.run(
                 ["ip", "netns", "pids", name], capture_output=True, text=True, check=False
             )
@@ -113,8 +123,9 @@ def on_host(network: Network, folder: Path, number: int, *command: str) -> list[
 class Rays:
     """A Ray on each host, the head on the first."""
 
-    def __init__(self, campaign: Campaign, network: Network, folder: Path) -> None:
+    def __init__(self, campaign: Campaign, network: Network, folder: Path, head_cpus: int = 1) -> None:
         self.network = network
+        self.head_cpus = head_cpus
         self.folder = folder
         self._campaign = campaign
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -122,7 +133,13 @@ class Rays:
     def start(self, number: int) -> None:
         head = ["--head", "--port=6379", "--include-dashboard=false"]
         place = head if number == 1 else [f"--address={ADDRESS}"]
-        options = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
+        cpus = self.head_cpus if number == 1 else 1
+        options = [
+            f"--num-cpus={cpus}",
+            "--object-store-memory=100000000",
+            "--disable-usage-stats",
+            "--block",
+        ]
         command = [*RAY, "start", *place, f"--node-ip-address=10.77.0.{number}", *options]
         command = on_host(self.network, self.folder, number, *command)
         self._running[number] = self._campaign.start(*command, log=f"{number}.log")
@@ -233,7 +250,7 @@ def longer(strategy: str) -> SearchRequest:
 
 
 def cpus_of(executor: RayExecutor) -> int:
-    return int(sum(machine.get("CPU", 0) for machine in executor.latest("machines")))
+    return int(sum(machine.get("CPU", 0) for machine in executor.latest("machines").values()))
 
 
 def joined() -> bool:
@@ -252,8 +269,8 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 def why_not() -> str | None:
     """Why there can be no hosts here."""
-    if shutil.which("ip") is None or shutil.which("unshare") is None:
-        return "ip and unshare are not installed"
+    if not all(map(shutil.which, ("ip", "tc", "unshare"))):
+        return "ip, tc and unshare are not installed"
     if os.geteuid() != 0:
         return "not root"
     probe = Network(f"banyan{os.getpid()}")
@@ -272,16 +289,23 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     if options.inside:
         inside(campaign, Network(options.inside[0]), Path(options.inside[1]), strategies)
         return
+    arguments = [f"--strategy={strategy}" for strategy in strategies]
+    run_inside(campaign, "tests.faults.hosts", HOSTS, arguments, HEALTH)
+
+
+def run_inside(
+    campaign: Campaign, module: str, hosts: Sequence[int], arguments: list[str], settings: dict[str, str]
+) -> None:
+    """Make the hosts, and run a program on the first of them, which gets --inside NETWORK FOLDER too."""
     reason = why_not()
     if reason is not None:
         print(f"skipped: {reason}")
         return
-    network = Network(f"banyan{os.getpid()}")
-    settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), **HEALTH}
+    network = Network(f"banyan{os.getpid()}", hosts)
+    settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), **settings}
     campaign.callback(network.remove)
     network.build()
-    command = [sys.executable, "-m", "tests.faults.hosts", "--inside", network.name, str(campaign.folder)]
-    command += [f"--strategy={strategy}" for strategy in strategies]
+    command = [sys.executable, "-m", module, "--inside", network.name, str(campaign.folder), *arguments]
     first = on_host(network, campaign.folder, 1, *command)
     done = subprocess.run(first, env={**os.environ, **settings}, check=False)
     campaign.expect(done.returncode == 0, f"the searches ended with status {done.returncode}")

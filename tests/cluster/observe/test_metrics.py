@@ -153,6 +153,7 @@ def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) ->
     assert seen.value("banyan_duplicate_nodes_total") == made.duplicates
     assert seen.value("banyan_alive_workers", slot="0") == 1
     assert seen.value("banyan_worker_restarts_total", slot="0") == 0
+    assert seen.value("banyan_bytes_total", slot="0", direction="out") == 0
     (worker,) = session.executor.workers
     assert seen.value("banyan_worker_busy_seconds_total", slot="0") == worker.busy_s
     assert seen.value("banyan_worker_cpu_seconds_total", slot="0") == worker.cpu_s

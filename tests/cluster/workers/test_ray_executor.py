@@ -9,15 +9,18 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants
 from cluster.workers.choose import make_executor
+from cluster.workers.process import Handle, RayProcess
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -106,6 +109,53 @@ def test_one_two_and_three_workers_give_the_digest_of_the_inline_search(
         assert result.jobs_retried == 0
         assert all(0 < worker.cpu_s <= worker.busy_s for worker in ray_executor.workers)
         assert [worker.pid for worker in ray_executor.workers] == ray_executor.worker_pids()
+
+
+class Scales:
+    """Carries calls on Ray, and weighs them."""
+
+    def __init__(self, ray: RayProcess) -> None:
+        self.ray, self.address = ray, ray.address
+        self.lengths: dict[int, int] = {}
+        """Of the values that were put."""
+        self.out: list[int] = []
+        self.answers: list[Future[bytes]] = []
+
+    def put(self, data: bytes) -> Handle:
+        handle = self.ray.put(data)
+        self.lengths[handle.key] = len(data)
+        return handle
+
+    def call(self, actor: int, method: str, *arguments: Any) -> Future[bytes]:
+        values = [each for each in arguments if isinstance(each, Handle)]
+        self.out += [self.lengths[each.key] for each in values]
+        self.out += [len(each) for each in arguments if isinstance(each, bytes)]
+        self.answers.append(self.ray.call(actor, method, *arguments))
+        return self.answers[-1]
+
+
+def test_metrics_count_the_bytes_that_calls_carry(ray_executor: RayExecutor) -> None:
+    ray_executor.use(2)
+    ray = ray_executor.dispatcher.ray
+    scales = ray_executor.dispatcher.ray = Scales(cast("RayProcess", ray))
+    metrics = Metrics()
+    metrics.watch_executor(ray_executor)
+
+    def counted() -> dict[str, float]:
+        found = {family.name: family.samples for family in metrics.collect()}["banyan_bytes"]
+        return {
+            way: sum(each.value for each in found if each.labels["direction"] == way) for way in ("in", "out")
+        }
+
+    before = counted()
+    try:
+        search_on(ray_executor, request_for("tree"))
+    finally:
+        ray_executor.dispatcher.ray = ray
+    after = counted()
+    assert after["out"] - before["out"] == sum(scales.out)
+    returned = [len(answer.result()) for answer in scales.answers if answer.done()]
+    assert 0 < after["in"] - before["in"] <= sum(returned)
 
 
 @pytest.mark.parametrize(
