@@ -40,7 +40,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.gomoku": 576,
         "games.hex": 215,
         "games.jobshop": 269,
-        "games.morris": 633,
+        "games.morris": 705,
         "games.othello": 180,
         "games.tictactoe": 114,
         "games.pig": 185,
@@ -89,13 +89,13 @@ FLOORS: tuple[dict[str, int], ...] = (
 )
 TESTS = {
     "tests": 407,
-    "tests.games": 4_844,
+    "tests.games": 4_859,
     "tests.search": 5_095,
     "tests.cluster": 13_372,
     "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_924, "all tests": 25_451, "lines of the page": 5_210, "words of READMEs": 11_123}
+OTHERS = {"product": 40_996, "all tests": 25_466, "lines of the page": 5_210, "words of READMEs": 11_123}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
