@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_996, "all tests": 25_466, "lines of the page": 5_210, "words of READMEs": 11_123}
+OTHERS = {"product": 40_996, "all tests": 25_466, "lines of the page": 5_210, "words of READMEs": 11_143}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
