@@ -11,7 +11,7 @@ the word ``drawn`` follows if the game has ended by repetition.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,8 @@ import numpy as np
 from games.board import format_cell, named_grid
 from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
-from games.morris import play, rules
+from games.morris import play, rules, worth
+from games.rules import StaticEvaluator
 from games.spec import Options, Spec
 
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
@@ -57,7 +58,7 @@ class Morris(Game):
 
     name = "morris"
     player_names = ("white", "black")
-    rules = Rules.of(vars(play) | vars(rules))
+    rules = Rules.of(vars(play) | vars(worth) | vars(rules))
 
     def __init__(self, /, **given: str | int) -> None:
         """``given``: the options of a spec. Raises InvalidInput for an option that the variant lacks."""
@@ -104,6 +105,11 @@ class Morris(Game):
     def from_spec(cls, spec: Spec) -> Morris:
         """The game that the spec names; raises InvalidInput for an option that the variant lacks."""
         return cls(**spec.options)
+
+    @property
+    def evaluators(self) -> Mapping[str, StaticEvaluator]:
+        """``odds``, and ``counts``, which does not ask who is to move."""
+        return {"odds": StaticEvaluator(worth.evaluate), "counts": StaticEvaluator(play.counts)}
 
     def initial_state(self) -> State:
         """An empty board, ``int64[HISTORY + n]`` (see `games.morris.rules`)."""

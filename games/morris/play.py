@@ -1,13 +1,13 @@
-"""How the mill games are played without a search: random playouts, and what positions and moves look worth.
+"""How the mill games are played without a search: random playouts, and how players of a thesis see them.
 
 Playouts are on bitboards, limited by the cap of turns, without the repetition rule. Uniformly random games
 repeat positions often: if the first repetition ended a game, two of three playouts of nine men's morris would
 be draws.
 
-The evaluation of a position counts stones on the board and in hand, and with smaller weights closed
-mills, mills that one stone would close, and possible moves. The priority of moves: first those that
-close a mill, then those that block one, then all others, as a thesis on nine men's morris rates them; and,
-which it does not, removals that break up an open mill of the other player before other removals.
+`counts` counts stones on the board and in hand, and with smaller weights closed mills, mills that one stone
+would close, and possible moves. The rating of moves: first those that close a mill, then those that block
+one, then all others, as a thesis on nine men's morris rates them; and, which it does not, removals that break
+up an open mill of the other player before other removals. Searches have games/morris/worth.py instead.
 
 The looks are the scores of moves of that thesis's simple players: generic functions of (state, move), to be
 bound by `games.compile.specialise`. A higher score is better; ties are broken at random.
@@ -54,7 +54,7 @@ from games.rng import Stream, below
 from games.rules import Moves
 
 CLOSES, BLOCKS, NEEDED = 2.0, 1.0, 1.0
-"""Priorities of moves that close a mill, that block one, and of removals of a needed stone; others have 0."""
+"""Ratings of moves that close a mill, that block one, and of removals of a needed stone; others have 0."""
 
 STONE, MILL, OPEN_MILL, MOBILITY = 32, 6, 3, 1
 FULL = 1024.0
@@ -241,7 +241,7 @@ def _last_word(board: Int, own: Int, empty: Int, hand: Int, spokes: Int, fly: In
 
 
 @njit
-def evaluate(state: State) -> float:
+def counts(state: State) -> float:
     """The first player's sum minus the second player's sum, divided by `FULL`: a value in (-1, 1)."""
     return float(_worth(state, 0) - _worth(state, 1)) / FULL
 
@@ -268,8 +268,8 @@ def _worth(state: State, player: Int) -> int:
 
 
 @njit
-def priority(state: State, move: int) -> float:
-    """The priority of a move: `CLOSES`, `BLOCKS` or 0; of a removal: `NEEDED` or 0."""
+def rating(state: State, move: int) -> float:
+    """How a thesis rates a move: `CLOSES`, `BLOCKS` or 0; of a removal: `NEEDED` or 0."""
     board, player = state[BOARD], state[MOVER]
     own, other = state[STONES + player], state[STONES + 1 - player]
     if state[REMOVING] != 0:
@@ -346,7 +346,7 @@ def look_of_own_mills(state: State, move: int) -> float:
     """Score of a player who closes mills if possible, else builds them, and ignores the other's mills."""
     if state[REMOVING] != 0:
         return 0.0
-    look = _FIRST_OF_ALL if priority(state, move) == CLOSES else 0.0
+    look = _FIRST_OF_ALL if rating(state, move) == CLOSES else 0.0
     gain, _ = _gains(state, move)
     return look + float(gain)
 
@@ -356,7 +356,7 @@ def look_of_blocker(state: State, move: int) -> float:
 
     Of stones to remove, it prefers one that the other player needs for an open mill.
     """
-    look = priority(state, move)
+    look = rating(state, move)
     if state[REMOVING] != 0:
         return look
     to, _ = landing(state, move)

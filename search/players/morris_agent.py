@@ -32,9 +32,9 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit, specialise
 from games.game import FIRST, Game, State
-from games.jit import Int, njit
+from games.jit import Int, njit, source_of
 from games.morris import Morris
-from games.morris.play import look_of_blocker, look_of_own_mills, priority
+from games.morris.play import counts, look_of_blocker, look_of_own_mills, rating
 from games.morris.rules import (
     HANDS,
     MOVE,
@@ -80,15 +80,18 @@ def scripted(spec: Spec, options: Options, game: Game) -> Player:
     return Looker(spec, specialise([generic], game)[generic.__name__])
 
 
+# The rules themselves would be compiled anew in each process.
+_counts, _rating = cached_njit(source_of(counts)), cached_njit(source_of(rating))
+
+
 def _look_of_mixed(game: Game, state: State, move: int) -> tuple[float, float]:
     """Score of a player who closes a mill if possible, else blocks one; ties are broken by the evaluation of
     the position after the move."""
     calls, after = game.calls, state.copy()
-    assert calls.priority is not None and calls.evaluate is not None
     calls.play(after, move)
     sign = 1.0 if calls.current_player(state) == FIRST else -1.0
-    value = 2.0 * calls.returns(after) if calls.is_terminal(after) else calls.evaluate(after)
-    return calls.priority(state, move), sign * value
+    value = 2.0 * calls.returns(after) if calls.is_terminal(after) else _counts(after)
+    return _rating(state, move), sign * value
 
 
 MAX_SIMULATIONS, MAX_EXPLORATION = 100_000, 1000.0
@@ -145,11 +148,11 @@ def _actions(state: State, stone: Int, pruned: Int, moves: Moves, found: Numbers
         start = (move - MOVE) // 24 if move >= MOVE else ANY
         if stone != ANY and start != stone:
             continue
-        rating = priority(state, move) if in_phase and state[REMOVING] == 0 else 0.0
-        if rating < highest:
+        rated = rating(state, move) if in_phase and state[REMOVING] == 0 else 0.0
+        if rated < highest:
             continue
-        if rating > highest:
-            highest, count = rating, 0
+        if rated > highest:
+            highest, count = rated, 0
         action = ~start if stone == ANY and start != ANY else move
         # The moves of a stone stand together in the list.
         if count == 0 or found[count - 1] != action:

@@ -30,7 +30,7 @@ BEST: Mapping[str, Mapping[str, Any]] = {
     "2048": {"playout_plies": 40, "playout_policy": "greedy"},
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
     "gomoku": {"playout_plies": 0, "widening": 8, "decisive": True, "solver": True},
-    "morris": {"playout_plies": 0, "widening": 4},
+    "morris": {"exploration": 0.8, "playout_plies": 0, "widening": 4},
     "pig": {"playout_plies": 0, "widening": 1},
     "samegame": {"playout_policy": "greedy"},
     "tictactoe": {"exploration": 0.7, "decisive": True, "playout_policy": "decisive"},
@@ -50,7 +50,7 @@ defaults are the best settings known. Tic-tac-toe's lose no line from 1,000 simu
 the visits of a first move over so many moves that none stands out; the player `uct` has one lane."""
 
 OPPONENTS: Mapping[str, str] = {"morris": "alphabeta"}
-"""By the name of a game: the player that beats `uct:preset=best` at equal CPU time, where there is one."""
+"""By the name of a game: the player that is no weaker than `uct:preset=best` at equal CPU time."""
 
 NAMES = (STRONGEST, *PRESETS)
 """All presets."""

@@ -11,9 +11,10 @@ import games
 from games import Game
 from games.compile.specialise import specialise
 from games.game import State
-from games.morris.play import BLOCKS, CLOSES, NEEDED, look_of_blocker, look_of_own_mills
-from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
-from tests.games.common import JIT, sample
+from games.morris import worth
+from games.morris.play import BLOCKS, CLOSES, NEEDED, look_of_blocker, look_of_own_mills, rating
+from games.morris.rules import HANDS, LAYOUTS, MOVER, NINE, SEVEN, SIX, STONES, THREE, TWELVE
+from tests.games.common import JIT, SPECS, random_game, sample
 
 
 @pytest.mark.parametrize(
@@ -98,10 +99,7 @@ def _position(text: str, spec: str = "morris:repetition=none") -> tuple[Game, St
 
 
 def _looks(game: Game, state: State) -> dict[str, float]:
-    assert game.calls.priority is not None
-    return {
-        game.format_move(state, move): game.calls.priority(state, move) for move in game.legal_moves(state)
-    }
+    return {game.format_move(state, move): rating(state, move) for move in game.legal_moves(state)}
 
 
 def test_closing_a_mill_comes_before_blocking_one_and_all_else_is_alike() -> None:
@@ -131,15 +129,36 @@ def test_a_mill_is_blocked_where_a_stone_can_close_it(text: str, look: float) ->
     assert _looks(game, state)["d5-d6"] == look
 
 
-def test_more_stones_mills_and_ways_to_move_are_worth_more_to_whoever_has_them() -> None:
+@pytest.mark.parametrize("name", ["odds", "counts"])
+def test_more_stones_and_mills_are_worth_more_to_whoever_has_them(name: str) -> None:
     values = []
     for board in ("w..", "ww.", "www"):
         game, state = _position(f"{board}/.../.../....../.../.../b.. w 5 5 6")
-        values.append(game.calls.evaluate(state))
+        rule = game.evaluators[name].rule
+        values.append(rule(state))
         theirs = board.replace("w", "b")
-        twin = game.parse_position(f"w../.../.../....../.../.../{theirs} w 5 5 6")
-        assert game.calls.evaluate(twin) == -values[-1]
-    assert 0.0 == values[0] < values[1] < values[2] < 1.0
+        twin = game.parse_position(f"w../.../.../....../.../.../{theirs} b 5 5 6")
+        assert rule(twin) == -values[-1]
+    assert 0.0 <= values[0] < values[1] < values[2] < 1.0
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.startswith("morris")])
+def test_positions_are_worth_as_much_with_players_swapped(spec: str) -> None:
+    game = games.load(spec)
+    for state, _, _ in random_game(game, seed=5):
+        twin = state.copy()
+        twin[MOVER] = 1 - state[MOVER]
+        twin[STONES], twin[STONES + 1] = state[STONES + 1], state[STONES]
+        twin[HANDS], twin[HANDS + 1] = state[HANDS + 1], state[HANDS]
+        assert worth.evaluate(twin) == -worth.evaluate(state)
+        for move in game.legal_moves(state):
+            assert worth.priority(twin, move) == worth.priority(state, move)
+
+
+def test_whoever_is_to_move_gains_by_a_mill_that_can_be_closed() -> None:
+    board = "ww./.../.../....../.../.../b.."
+    about_to_close, later = (_position(f"{board} {mover} 5 5 6")[1] for mover in "wb")
+    assert worth.evaluate(about_to_close) > worth.evaluate(later)
 
 
 def best(look: Callable[..., float], text: str) -> set[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from games.game import Game, State
 from games.jit import source_of
-from games.morris.play import priority
+from games.morris.play import rating
 from games.morris.rules import HANDS, MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT
 from games.rng import Stream, below
 
@@ -123,6 +123,6 @@ class Agent:
             start = (move - MOVE) // 24 if move >= MOVE else -1
             if stone in (-1, start):
                 action = ~start if stone < 0 <= start else move
-                rating = priority(state, move) if prune else 0.0
-                ratings[action] = max(ratings.get(action, 0.0), rating)
-        return [action for action, rating in ratings.items() if rating == max(ratings.values())]
+                look = rating(state, move) if prune else 0.0
+                ratings[action] = max(ratings.get(action, 0.0), look)
+        return [action for action, look in ratings.items() if look == max(ratings.values())]
