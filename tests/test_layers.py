@@ -40,7 +40,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.gomoku": 711,
         "games.hex": 215,
         "games.jobshop": 269,
-        "games.morris": 633,
+        "games.morris": 705,
         "games.othello": 180,
         "games.tictactoe": 114,
         "games.pig": 185,
@@ -74,9 +74,9 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search": 134},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
     {"cluster.system": 631},
-    {"cluster.runtime": 1_156, "cluster.drawing": 513},
-    {"cluster.checkpoint": 277, "cluster.observe": 501, "cluster.report": 296},
-    {"cluster.workers": 2_296},
+    {"cluster.runtime": 1_160, "cluster.drawing": 513},
+    {"cluster.checkpoint": 277, "cluster.observe": 505, "cluster.report": 296},
+    {"cluster.workers": 2_302},
     {"cluster.front_door": 375},
     {"cluster.launch": 227},
     {"cluster.matches": 998, "cluster.client": 388},
@@ -89,13 +89,13 @@ FLOORS: tuple[dict[str, int], ...] = (
 )
 TESTS = {
     "tests": 407,
-    "tests.games": 4_873,
+    "tests.games": 4_888,
     "tests.search": 5_099,
-    "tests.cluster": 13_372,
+    "tests.cluster": 13_411,
     "tests.deploy": 714,
-    "tests.faults": 1_019,
+    "tests.faults": 1_224,
 }
-OTHERS = {"product": 41_074, "all tests": 25_484, "lines of the page": 5_210, "words of READMEs": 11_123}
+OTHERS = {"product": 41_160, "all tests": 25_743, "lines of the page": 5_210, "words of READMEs": 11_164}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
