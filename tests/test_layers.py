@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
-    {"games.errors": 82, "games.jit": 108, "games.rules": 73},
+    {"games.errors": 82, "games.jit": 144, "games.rules": 73},
     {"games.bits": 41, "games.board": 201, "games.rng": 46, "games.spec": 135},
     {"games.compile": 391},
     {"games.game": 274, "games.python_positions": 134},
@@ -57,7 +57,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {
         "search.evaluator": 158,
         "search.options": 145,
-        "search.tree": 496,
+        "search.tree": 492,
         "search.minimax": 381,
     },
     {"search.features": 39},
@@ -84,18 +84,18 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.lab": 4_850},
     {"cluster.service": 4_657},
     {"cluster.commands": 1_282},
-    {"cluster.cli": 112},
-    {"cluster.banyan": 95, "cluster": 13},
+    {"cluster.cli": 125},
+    {"cluster.banyan": 96, "cluster": 13},
 )
 TESTS = {
     "tests": 407,
     "tests.games": 4_844,
     "tests.search": 5_095,
-    "tests.cluster": 13_372,
+    "tests.cluster": 13_377,
     "tests.deploy": 714,
     "tests.faults": 1_019,
 }
-OTHERS = {"product": 40_924, "all tests": 25_451, "lines of the page": 5_210, "words of READMEs": 11_123}
+OTHERS = {"product": 40_970, "all tests": 25_456, "lines of the page": 5_210, "words of READMEs": 11_123}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
