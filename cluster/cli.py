@@ -1,6 +1,6 @@
 """The command line `banyan COMMAND`: dispatch, error lines and exit status.
 
-Each command is a module of cluster/commands.
+Each command is a function in a module of cluster/commands, which is imported when the command is named.
 
 Exit status: 0 done, 1 failed, 2 the request was wrong, 130 interrupted. Each error is one line on standard
 error. Nothing heavy is imported here, so that `banyan --help` is quick.
@@ -9,30 +9,19 @@ error. Nothing heavy is imported here, so that `banyan --help` is quick.
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import takewhile
-from typing import Annotated, Any
+from pkgutil import resolve_name
+from typing import Annotated
 
 import typer
 
-from cluster.commands import (
-    analysis,
-    benchmark,
-    check,
-    games,
-    play,
-    predict,
-    reference,
-    search,
-    serve,
-    solve,
-    speedup,
-    strength,
-)
 from cluster.commands.options import Command, with_groups
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.terminal import claim_stdout
@@ -41,57 +30,50 @@ from search.request import SearchRequest
 
 FAILED, WRONG = 1, 2
 
-OPTION_OF = {
-    "game": "GAME",
-    "depth": "DEPTH",
-    "budget": "--simulations and --seconds",
-    "player": "PLAYER",
-    "file": "FILE",
-    "table": "TABLE",
-    **{
-        name: name for kind in ("http", "https", "all") for name in (f"{kind}_proxy", f"{kind}_proxy".upper())
-    },
-    **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
+COMMANDS: Mapping[str, str] = {
+    "games": "games:list_games",
+    "show": "games:show",
+    "perft": "games:perft",
+    "search": "search:search",
+    "resume": "search:resume",
+    "tree": "search:tree",
+    "evaluations": "search:evaluations",
+    "plan": "play:plan",
+    "players": "play:list_players",
+    "match": "play:match",
+    "play": "play:play",
+    "analyze": "analysis:analyze",
+    "engine": "analysis:engine",
+    "solve": "solve:solve",
+    "tune": "speedup:tune",
+    "speedup": "speedup:speedup",
+    "strength": "strength:strength",
+    "predict": "predict:predict",
+    "benchmark": "benchmark:benchmark",
+    "experiment": "strength:experiment",
+    "reference": "reference:reference",
+    "check": "check:check",
+    "warm": "check:warm",
+    "serve": "serve:serve",
 }
-"""By field: its option, if that is not ``--field``, or the environment variable of a proxy."""
+"""By name: the module in cluster/commands, and the function in it."""
 
 
-app = typer.Typer(
-    name="banyan",
-    help="Distributed, parallel Monte Carlo tree search: one position, many workers, the same answer.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-COMMANDS: Mapping[str, Callable[..., Any]] = {
-    "games": games.list_games,
-    "show": games.show,
-    "perft": games.perft,
-    "search": search.search,
-    "resume": search.resume,
-    "tree": search.tree,
-    "evaluations": search.evaluations,
-    "plan": play.plan,
-    "players": play.list_players,
-    "match": play.match,
-    "play": play.play,
-    "analyze": analysis.analyze,
-    "engine": analysis.engine,
-    "solve": solve.solve,
-    "tune": speedup.tune,
-    "speedup": speedup.speedup,
-    "strength": strength.strength,
-    "predict": predict.predict,
-    "benchmark": benchmark.benchmark,
-    "experiment": strength.experiment,
-    "reference": reference.reference,
-    "check": check.check,
-    "warm": check.warm,
-    "serve": serve.serve,
-}
-for _name, _command in COMMANDS.items():
-    app.command(_name, cls=Command, hidden=_name == "reference")(with_groups(_command))
+def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line of these commands. Its options are made for each of them, which takes time."""
+    app = typer.Typer(
+        name="banyan",
+        help="Distributed, parallel Monte Carlo tree search: one position, many workers, the same answer.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(_of_all_commands)
+    for name in names:
+        command = resolve_name(f"cluster.commands.{COMMANDS[name]}")
+        app.command(name, cls=Command, hidden=name == "reference")(with_groups(command))
+    return app
 
 
 def main() -> None:
@@ -106,6 +88,7 @@ def main() -> None:
         sys.stdout.flush()
     except OSError:
         _forget_stdout()
+    gc.freeze()  # Python would look through all of it once more.
     sys.exit(status)
 
 
@@ -113,6 +96,10 @@ def run(arguments: Sequence[str], prepare: Callable[[], None] = lambda: None) ->
     """Prepare and run one command; returns its exit status."""
     try:
         prepare()
+        named = arguments[:1]
+        # The reference lists them all.
+        alone = named and named[0] in COMMANDS and named[0] != "reference"
+        app = app_of(named if alone else COMMANDS)
         status = app(list(arguments), prog_name="banyan", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -153,7 +140,6 @@ def _print_version(wanted: bool) -> None:
     raise typer.Exit
 
 
-@app.callback()
 def _of_all_commands(
     show_version: Annotated[
         bool,
@@ -211,7 +197,26 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
 def option_of(field: str) -> str:
     """The option name of a request field, or of an option."""
     name, blank, rest = field.partition(" ")
-    return OPTION_OF.get(name, "--" + name.removeprefix("--").replace("_", "-")) + blank + rest
+    return _options().get(name, "--" + name.removeprefix("--").replace("_", "-")) + blank + rest
+
+
+@cache
+def _options() -> dict[str, str]:
+    """By field: its option, if that is not ``--field``, or the environment variable of a proxy."""
+    return {
+        "game": "GAME",
+        "depth": "DEPTH",
+        "budget": "--simulations and --seconds",
+        "player": "PLAYER",
+        "file": "FILE",
+        "table": "TABLE",
+        **{
+            name: name
+            for kind in ("http", "https", "all")
+            for name in (f"{kind}_proxy", f"{kind}_proxy".upper())
+        },
+        **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
+    }
 
 
 def _one_line(text: str) -> str:

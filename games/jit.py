@@ -17,6 +17,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.runtime import rtsys
 from numba.types import unliteral
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,6 +45,51 @@ INNER_OPTIONS: dict[str, Any] = {**JIT_OPTIONS, "no_cpython_wrapper": True}
 """For functions that compiled code alone calls."""
 
 
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a function that other compiled code alone calls: as it is, for its callers, which inline it
+    and optimise all at once, and without machine code of its own.
+
+    Numba would optimise it, and make machine code, for each of the functions it is inlined into.
+    """
+
+    def add_linking_library(self, library: Any) -> None:
+        # Each caller links Numba's runtime.
+        if library is not rtsys.library:
+            super().add_linking_library(library)
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """No function has an address; the library is made ready for its callers."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> _InnerLibrary:
+        """Asked for `set_env`."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """The environment has no place until a caller has one for it: see `_Kernels.save_overload`."""
+
+
+class _InnerCompiler(Compiler):  # type: ignore[misc]
+    """Compiles a function into an `_InnerLibrary`."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
 def inner_njit(function: F) -> F:
     """Compile a helper function that compiled code alone calls, on its first call.
 
@@ -50,7 +98,7 @@ def inner_njit(function: F) -> F:
     that are constants have the type of other numbers: Numba would compile the function once more for each of
     them, to code that inlining makes anyway. It cannot call itself with a constant.
     """
-    made: Any = numba.njit(**INNER_OPTIONS)(function)
+    made: Any = numba.njit(**INNER_OPTIONS, pipeline_class=_InnerCompiler)(function)
     if made is not function:
         template = made.get_call_template
         made.get_call_template = lambda args, kws: template(
@@ -91,7 +139,15 @@ class _Kernels(FunctionCache):  # type: ignore[misc]
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # Numba's own first imports all that it can compile; machine code needs nothing but its runtime.
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
     def save_overload(self, sig: Any, data: Any) -> None:
+        for environment in data._find_referenced_environments():
+            data.library.codegen.set_env(environment.env_name, environment)
         try:
             super().save_overload(sig, data)
         except OSError as error:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 import typer.main
 
-from cluster.cli import app
+from cluster.cli import app_of
 from cluster.commands.options import COMMON, MANY
 
 ROOT = Path(__file__).parents[1]
@@ -222,7 +222,7 @@ def test_commands_parse(command: Command) -> None:
         module = words[2].replace(".", "/")
         assert {f"{module}.py", f"{module}/__main__.py"} & tracked()
     elif not words[1].startswith("-") and words[1] != "COMMAND":
-        known = typer.main.get_command(app).commands[words[1]]  # type: ignore[attr-defined]
+        known = typer.main.get_command(app_of()).commands[words[1]]  # type: ignore[attr-defined]
         if "--help" not in words and len(words) > 2:
             known.make_context(words[1], words[2:])
 
@@ -230,7 +230,7 @@ def test_commands_parse(command: Command) -> None:
 @pytest.mark.parametrize("page", ["README.md", "SCALING.md", "deploy/README.md"])
 def test_short_help_has_what_the_first_pages_use(page: str) -> None:
     """The options of each command line, and of `search` and `speedup` all options that the page names."""
-    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    known = typer.main.get_command(app_of()).commands  # type: ignore[attr-defined]
     named = [f"banyan {name} {text_of(page)}" for name in ("search", "speedup")]
     wrong = []
     for text in [*named, *(each.text for each in commands() if each.page == page)]:

@@ -28,7 +28,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -102,7 +101,7 @@ def _root() -> Path:
 ROOT = _root()
 
 
-class _OwnPackages(MetaPathFinder):
+class _OwnPackages:
     """Finds PACKAGES in ROOT, before other finders look for them elsewhere."""
 
     def find_spec(

@@ -149,13 +149,13 @@ def new_tree(capacity: int, layout: TreeLayout = PLAIN_LAYOUT) -> Tree:
         "heuristic": np.zeros(1, dtype=np.float32),
         "prior": np.zeros(1, dtype=np.float32),
     }
-    tree = Tree(
+    for column in columns.values():
+        column[ROOT] = 0
+    return Tree(
         **(absent | columns),
         free=np.zeros(len(CAPACITIES), dtype=np.int32),
-        counts=np.zeros(3, dtype=np.int64),
+        counts=np.array([1, 1, 0], dtype=np.int64),
     )
-    clear(tree)
-    return tree
 
 
 def layout_of(tree: Tree) -> TreeLayout:

@@ -101,15 +101,9 @@ def find_child(tree: Tree, node: Int, move: Int, hint: Int) -> int:
     return ABSENT
 
 
-@cached_njit
 def first_children_of(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
     """[R] the row of each row's first child."""
-    first = np.empty(len(num_children), dtype=np.int32)
-    following: Int = 1
-    for row in range(len(num_children)):
-        first[row] = following
-        following += np.int64(num_children[row])
-    return first
+    return 1 + np.cumsum(num_children, dtype=np.int32) - num_children
 
 
 @inner_njit
@@ -189,12 +183,16 @@ def collect(
 
 @cached_njit
 def _collect(
-    tree: Tree, base: Statistics, first_children: npt.NDArray[np.int32], min_visits: int, out: Statistics
+    tree: Tree,
+    base: Statistics,
+    first_children: npt.NDArray[np.int32],
+    min_visits: int,
+    out: Statistics,
+    places: npt.NDArray[np.int32],
+    base_rows: npt.NDArray[np.int32],
 ) -> int:
     """`collect` as many rows as ``out`` has."""
-    limit = len(out.visits)
-    places, base_rows = np.empty(limit, dtype=np.int32), np.empty(limit, dtype=np.int32)
-    return collect(tree, base, first_children, min_visits, out, 0, limit, places, base_rows)
+    return collect(tree, base, first_children, min_visits, out, 0, len(places), places, base_rows)
 
 
 def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
@@ -225,8 +223,10 @@ def increments(
         first_children = first_children_of(base.num_children)
     rows = int(min(tree.counts[NODES], max_rows))
     out = empty_statistics(rows, layout_of(tree))
+    # A kernel that makes arrays takes longer to load.
+    places, base_rows = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=np.int32)
     while True:
-        count = _collect(tree, base, first_children, min_visits, out)
+        count = _collect(tree, base, first_children, min_visits, out, places, base_rows)
         if count <= rows:
             return Statistics._make(column[:count].copy() for column in out), min_visits
         min_visits = max(2 * min_visits, 2)
@@ -283,6 +283,17 @@ def _merge(
 
 
 @cached_njit
+def _merge_all(
+    tree: Tree,
+    added: Statistics,
+    parts: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int32],
+    made: npt.NDArray[np.int64],
+) -> None:
+    for k in range(len(parts)):
+        _merge(tree, added, parts[k, 0], parts[k, 1], places, made)
+
+
 def merge(tree: Tree, added: Statistics, parts: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Add lists of increments to the tree, which is modified in place, one after the other.
 
@@ -292,7 +303,6 @@ def merge(tree: Tree, added: Statistics, parts: npt.NDArray[np.int64]) -> tuple[
     (duplicate expansions: two lanes made the same node without knowing of each other).
     When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
     """
-    places, made = np.empty(parts[:, 1].max(), dtype=np.int32), np.zeros(2, dtype=np.int64)
-    for k in range(len(parts)):
-        _merge(tree, added, parts[k, 0], parts[k, 1], places, made)
-    return made[0], made[1]
+    places, made = np.empty(len(added.visits), dtype=np.int32), np.zeros(2, dtype=np.int64)
+    _merge_all(tree, added, parts, places, made)
+    return int(made[0]), int(made[1])

@@ -23,7 +23,7 @@ import pytest
 import typer.main
 import yaml
 
-from cluster.cli import app
+from cluster.cli import app_of
 from tests.cluster.prometheus import DEPLOY, free_port, need
 from tests.waiting import PATIENCE_S, eventually
 
@@ -44,7 +44,7 @@ def instructions(name: str) -> list[str]:
 
 def parsed(command: str, arguments: list[str]) -> dict[str, Any]:
     """The options of a banyan command; fails if there is none such."""
-    known = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    known = typer.main.get_command(app_of()).commands[command]  # type: ignore[attr-defined]
     return dict(known.make_context(command, arguments).params)
 
 

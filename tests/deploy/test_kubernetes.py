@@ -14,7 +14,7 @@ import pytest
 import typer.main
 import yaml
 
-from cluster.cli import app
+from cluster.cli import app_of
 from tests.cluster.prometheus import DEPLOY, need
 from tests.deploy.kustomize import Resource, build
 from tests.deploy.operator_kinds import KINDS
@@ -201,7 +201,7 @@ def test_the_job_asks_for_a_search_that_there_is() -> None:
     (job,) = [each for each in BUILT["job"] if each["kind"] == "RayJob"]
     program, command, *arguments = shlex.split(job["spec"]["entrypoint"])
     assert program == "banyan"
-    known = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    known = typer.main.get_command(app_of()).commands[command]  # type: ignore[attr-defined]
     options = known.make_context(command, arguments).params
     assert options["address"] == "auto"
     spec = job["spec"]["rayClusterSpec"]

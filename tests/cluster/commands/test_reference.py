@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from cluster.cli import app
+from cluster.cli import app_of
 from cluster.commands.options import with_groups
 from cluster.commands.reference import option_rows, player_rows, reference_text
 from cluster.service.limits import Limits
@@ -85,7 +85,7 @@ def test_a_new_option_is_checked(value: object) -> None:
 def test_options_of_several_commands_are_listed_once() -> None:
     page = (ROOT / "cluster" / "commands" / "REFERENCE.md").read_text()
     assert page.count("Print JSON on standard output") == 1
-    commands = [each for each in get_command(app).commands.values() if not each.hidden]  # type: ignore[attr-defined]
+    commands = [each for each in get_command(app_of()).commands.values() if not each.hidden]  # type: ignore[attr-defined]
     sections = page.split("\n### ")
     for command in commands:
         (section,) = (each for each in sections if each.startswith(f"banyan {command.name}\n"))
@@ -96,7 +96,7 @@ def test_options_of_several_commands_are_listed_once() -> None:
 def test_the_page_is_of_this_code() -> None:
     """The command that writes it anew: ``banyan reference > cluster/commands/REFERENCE.md``."""
     page = (ROOT / "cluster" / "commands" / "REFERENCE.md").read_text()
-    assert page == reference_text(get_command(app))
+    assert page == reference_text(get_command(app_of()))
 
 
 @pytest.mark.parametrize("name", names())
