@@ -99,13 +99,12 @@ class Rules(NamedTuple):
     plies played). ``rollout`` that ends after at most ``plies`` plies. Of the state afterwards only its moves
     are valid. Default: random_move and play are called, and positions on the way are kept."""
 
-    decisive_moves: Callable[[State, Moves, Moves, npt.NDArray[np.uint64], int], int] | None = None
-    """Optional, for games of two players: (state, moves, scratch, kept, visits) -> how many legal moves
-    matter in an unfinished game, which are written into ``moves``: all but some that lose by force; -1 if
-    ``moves[0]`` wins by force; 0 if nothing is known and all matter. It must be right: what it says is
-    proven. ``scratch`` is uint16[Game.max_moves]. ``kept``, uint64[KEPT], has zeros or what calls for other
-    positions left there; no answer may depend on it. ``visits``: how many the position has; a rule may look
-    longer at one that has many, and then find a win. The state is unchanged afterwards. For searches that are
+    decisive_moves: Callable[[State, Moves, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for games of two players: (state, moves, scratch, kept) -> how many legal moves matter in an
+    unfinished game, which are written into ``moves``: all but some that lose by force; -1 if ``moves[0]``
+    wins by force; 0 if nothing is known and all matter. It must be right: what it says is proven.
+    ``scratch`` is uint16[Game.max_moves]. ``kept``, uint64[KEPT], has zeros or what calls for other positions
+    left there; no answer may depend on it. The state is unchanged afterwards. For searches that are
     ``decisive``; without it they know moves that win at once."""
 
     @classmethod

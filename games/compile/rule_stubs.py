@@ -44,7 +44,7 @@ is_terminal: Callable[[State], bool] = _unbound
 returns: Callable[[State], float] = _unbound
 cut_rollout: Callable[[State, Moves, Stream, Moves, int], tuple[float, int]] = _unbound
 priorities: Callable[[State, npt.NDArray[np.float64]], None] = _unbound
-decisive_moves: Callable[[State, Moves, Moves, npt.NDArray[np.uint64], int], int] = _unbound
+decisive_moves: Callable[[State, Moves, Moves, npt.NDArray[np.uint64]], int] = _unbound
 pack: Callable[[State], np.uint64] = _unbound
 unpack: Callable[[np.uint64, State], None] = _unbound
 

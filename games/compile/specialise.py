@@ -163,9 +163,9 @@ def call_3(state: Any, other: Any, stream: Any) -> Any:
     return rule(state, other, stream)
 
 
-def call_5(state: Any, moves: Any, scratch: Any, kept: Any, visits: Any) -> Any:
-    """Call a rule of five arguments."""
-    return rule(state, moves, scratch, kept, visits)
+def call_4(state: Any, moves: Any, scratch: Any, kept: Any) -> Any:
+    """Call a rule of four arguments."""
+    return rule(state, moves, scratch, kept)
 
 
 def _wrapper(name: str, wrapper: Any) -> Callable[..., Any]:
@@ -179,7 +179,7 @@ _CALLS: tuple[Callable[..., Any], ...] = tuple(
         (call_1, ("current_player", "is_terminal", "returns", "evaluate", "pack")),
         (call_2, ("legal_moves", "play", "priority", "score", "unpack", "priorities")),
         (call_3, ("greedy_move", "determinize", "chance")),
-        (call_5, ("decisive_moves",)),
+        (call_4, ("decisive_moves",)),
     )
     for name in names
 )

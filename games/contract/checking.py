@@ -41,8 +41,6 @@ PLAYOUTS, PLAIN_PLAYOUTS = 4_000, 50
 SIGMAS = 6.0
 """Accepted deviation of random counts, in standard errors. By chance it is exceeded once in 5e8 tests."""
 DRAWS_A_MOVE = 200
-VISITS = 1_000
-"""How many the search is said to have made of positions."""
 LATER = (0, 7, 30)
 """Plies after which the position of a random game is checked."""
 
@@ -367,9 +365,7 @@ def _check_decisive(game: Game, state: State, legal: Collection[int], plies: int
     for rules in (plain_rules(game.rules), game.calls):
         (moves, scratch), kept = np.zeros((2, game.max_moves), dtype=np.uint16), np.zeros(KEPT, np.uint64)
         assert rules.decisive_moves is not None
-        count = ask(
-            game, "decisive_moves", rules.decisive_moves, state, moves, scratch, kept, VISITS, ply=plies
-        )
+        count = ask(game, "decisive_moves", rules.decisive_moves, state, moves, scratch, kept, ply=plies)
         _check_same(before, state, "decisive_moves", where)
         named.append((count, moves[: abs(count)].tolist()))
     count, found = named[0]

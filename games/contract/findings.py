@@ -148,7 +148,7 @@ def compile_rules(game: Game) -> None:
         "rollout": (state, moves, stream, line),
         "unpack": (np.uint64(0), state),
         "priorities": (state, np.zeros(game.max_moves)),
-        "decisive_moves": (state, moves, moves, np.zeros(KEPT, np.uint64), 0),
+        "decisive_moves": (state, moves, moves, np.zeros(KEPT, np.uint64)),
     }
     for name, rule in game.rules._asdict().items():
         if rule is None:

@@ -1,15 +1,10 @@
-"""Forced wins of gomoku by sequences of threats.
+"""Forced wins of gomoku by sequences of fours.
 
 Whoever makes a four, a window of five adjacent cells with four stones of one player and an empty cell, wins
 at the next move unless the other player occupies that cell. So a player who has four after four decides all
 moves of both, until two cells complete a five. Such wins are deep and have next to no branches. Other
-programs call the search for them VCF, victory by continuous fours.
-
-After a three the player threatens to win by fours. The other player has a choice of moves against that, and
-a win by threes and fours (VCT, victory by continuous threats) has an answer to each. The search for it takes
-long, so that it is left to positions that the tree visits often. It is one of lambda search (Thomsen 2000,
-"Lambda-search in game trees - with application to Go"): a three is what gives a win by fours if the other
-player passes, and only what may prevent that win is a move against it.
+programs call the search for them VCF, victory by continuous fours. Sequences with threes, which leave the
+other player a choice, are left to the tree.
 """
 
 from __future__ import annotations
@@ -23,7 +18,6 @@ from games.gomoku.rules import (
     CANDIDATES,
     CELLS,
     EXACT,
-    MAX_SIZE,
     ROWS,
     SIZE,
     STONES,
@@ -34,13 +28,8 @@ from games.jit import Int, called_njit, njit
 from games.rng import mix
 from games.rules import Moves
 
-POSITIONS, FEW_POSITIONS = 100, 10
-"""The most positions that one search for a sequence of fours looks at, and that one does after threes."""
-VISITED, EFFORTS, POSITIONS_A_VISIT = 64, 15, 1.0
-"""Wins by threes are looked for when a position has so many visits, and each time that they are four times as
-many, in so many positions for each of these visits."""
-THREES, REPLIES, DEPTH = 16, 32, 12
-"""The most threes that are tried in a position, moves against one, and threes one after the other."""
+POSITIONS = 100
+"""The most positions that one search for a sequence looks at."""
 
 _LINES = (CELLS - ROWS) // 2
 _COLUMNS, _RISING, _FALLING = 26, 46, 85
@@ -50,15 +39,6 @@ GAIN, REPLY, PLACE, MUST = range(_LEVEL)
 """Of each ply of the sequence's player: its move, the other player's, where the search for fours goes on,
 and 1 + the cell that has to be occupied, or 0."""
 
-_NEXT, _THREES, _REPLY, _REPLIES = range(4)
-_FIRST_THREE = 4
-_FIRST_REPLY = _FIRST_THREE + THREES
-_WIDTH = _FIRST_REPLY + REPLIES
-"""Of each three of a sequence in memory: how many of its threes were tried, of how many; how many replies to
-the last of them, of how many; and both lists."""
-_STACK = MAX_SIZE * MAX_SIZE + (DEPTH + 1) * _WIDTH
-_ARRIVES, _ATTACKS, _DEFENDS = range(3)
-
 _EMPTY = [[bit for bit in range(5) if not mask >> bit & 1] for mask in range(32)]
 _LOW = np.array([min(bits, default=0) for bits in _EMPTY], dtype=np.int64)
 _HIGH = np.array([max(bits, default=0) for bits in _EMPTY], dtype=np.int64)
@@ -66,14 +46,11 @@ _HIGH = np.array([max(bits, default=0) for bits in _EMPTY], dtype=np.int64)
 
 
 @njit
-def decisive_moves(
-    state: State, moves: Moves, scratch: Moves, kept: npt.NDArray[np.uint64], visits: Int
-) -> int:
-    """See `Rules.decisive_moves`: a move that begins a winning sequence of fours, or after many visits of
-    threes and fours; or, where the other player would have a sequence of fours, the moves after which it may
-    not win.
+def decisive_moves(state: State, moves: Moves, scratch: Moves, kept: npt.NDArray[np.uint64]) -> int:
+    """See `Rules.decisive_moves`: a move that begins a winning sequence of fours; or, where the other player
+    would have such a sequence, the moves after which it may not win.
 
-    Positions in which there is none are noted in ``kept`` by a hash, with how hard it was looked for.
+    Positions in which neither has one are noted in ``kept`` by a hash.
     """
     if state[CANDIDATES] == 1:
         # The cells of a four may be too far from stones.
@@ -82,165 +59,24 @@ def decisive_moves(
     key = mix(np.uint64(2 * state[EXACT] + player))
     for line in range(ROWS, ROWS + 2 * np.int64(state[SIZE])):
         key = mix(key ^ np.uint64(state[line]))
-    effort, looks_at = np.uint64(0), np.int64(VISITED)
-    # Cells are not listed anew as a sequence goes on, so that with a limit replies might be missing.
-    while state[CANDIDATES] == 0 and looks_at <= visits and effort < EFFORTS:
-        effort += np.uint64(1)
-        looks_at *= 4
-    place = key % np.uint64(len(kept) - _STACK)
-    is_kept = (kept[place] ^ key) >> np.uint64(4) == 0 and kept[place] != 0
-    if is_kept and kept[place] & np.uint64(15) >= effort:
+    place = key % np.uint64(len(kept))
+    if kept[place] == key:
         return 0
-    if not is_kept:
-        for turn in range(2):
-            depth = _win_by_fours(state, player ^ turn, scratch, POSITIONS)
-            if depth >= 0 and turn == 0:
-                moves[0] = scratch[GAIN]
-                return -1
-            if depth >= 0:
-                return _defences(state, player, moves, scratch, depth)
-    if effort > 0:
-        stack = kept[len(kept) - _STACK :]
-        positions = int(looks_at // 4 * POSITIONS_A_VISIT)
-        for most in range(1, DEPTH + 1):
-            three, positions = _win_by_threes(state, player, moves, scratch, stack, most, positions)
-            if three >= 0:
-                moves[0] = three
-                return -1
-            if positions <= 0:
-                break
-    kept[place] = key >> np.uint64(4) << np.uint64(4) | effort
+    for turn in range(2):
+        depth = _win_by_fours(state, player ^ turn, scratch)
+        if depth >= 0 and turn == 0:
+            moves[0] = scratch[GAIN]
+            return -1
+        if depth >= 0:
+            return _defences(state, player, moves, scratch, depth)
+    kept[place] = key
     return 0
 
 
 @called_njit
-def _win_by_threes(
-    state: State,
-    player: Int,
-    moves: Moves,
-    scratch: Moves,
-    stack: npt.NDArray[np.uint64],
-    most: Int,
-    positions: Int,
-) -> tuple[int, int]:
-    """A three with which ``player``, who is to move, begins a winning sequence of at most ``most`` threes or
-    fours before a win by fours, or -1; and how many of ``positions`` are left.
-
-    Neither player wins by fours at once. ``moves``, ``scratch`` and ``stack``, uint64[_STACK], are scratch.
-    The state is unchanged afterwards.
-    """
-    level, phase = np.int64(0), _ARRIVES
-    while True:
-        base = level * _WIDTH
-        tried, made = np.int64(stack[base + _NEXT]), np.int64(stack[base + _REPLY])
-        if phase == _ARRIVES:
-            positions -= 1
-            must = np.int64(-1)
-            if level > 0 and _win_by_fours(state, player, scratch, FEW_POSITIONS) >= 0:
-                level -= 1
-                phase = _DEFENDS
-                continue
-            if level > 0:
-                must = np.int64(scratch[MUST]) - 1
-            stack[base + _NEXT], stack[base + _THREES] = 0, 0
-            if level < most:
-                stack[base + _THREES] = _list_threes(state, player, must, scratch, stack, base)
-            phase = _ATTACKS
-        elif phase == _ATTACKS and tried < np.int64(stack[base + _THREES]) and positions > 0:
-            three = np.int64(stack[base + _FIRST_THREE + tried])
-            stack[base + _NEXT] = tried + 1
-            _turn_one(state, player, three)
-            positions -= 1
-            depth = _win_by_fours(state, player, scratch, FEW_POSITIONS)
-            replies = _defences(state, 1 - player, moves, scratch, depth) if depth >= 0 else REPLIES + 1
-            if replies > REPLIES:
-                _turn_one(state, player, three)
-                continue
-            for i in range(replies):
-                stack[base + _FIRST_REPLY + i] = moves[i]
-            stack[base + _REPLY], stack[base + _REPLIES] = 0, replies
-            phase = _DEFENDS
-        elif phase == _ATTACKS:
-            # No three wins here: the last reply holds, and the three before it does not win.
-            if level == 0:
-                return -1, positions  # type: ignore[return-value]
-            level -= 1
-            base -= _WIDTH
-            _turn_one(
-                state, 1 - player, np.int64(stack[base + _FIRST_REPLY + np.int64(stack[base + _REPLY]) - 1])
-            )
-            _turn_one(state, player, np.int64(stack[base + _FIRST_THREE + np.int64(stack[base + _NEXT]) - 1]))
-        else:
-            if made > 0:
-                _turn_one(state, 1 - player, np.int64(stack[base + _FIRST_REPLY + made - 1]))
-            if made < np.int64(stack[base + _REPLIES]):
-                _turn_one(state, 1 - player, np.int64(stack[base + _FIRST_REPLY + made]))
-                stack[base + _REPLY] = made + 1
-                level += 1
-                phase = _ARRIVES
-                continue
-            # All replies lose.
-            three = np.int64(stack[base + _FIRST_THREE + tried - 1])
-            _turn_one(state, player, three)
-            if level == 0:
-                return three, positions  # type: ignore[return-value]
-            level -= 1
-
-
-@njit
-def _list_threes(
-    state: State, player: Int, must: Int, scratch: Moves, stack: npt.NDArray[np.uint64], base: Int
-) -> int:
-    """Write to a level of ``stack`` the cells with which ``player`` may threaten to win by fours, those on
-    most windows with two stones or three of its own first; returns how many. ``must``: the only cell that
-    matters, since the other player would complete a five there, or -1.
-    """
-    size = np.int64(state[SIZE])
-    first_three = base + _FIRST_THREE
-    if must >= 0:
-        _turn_one(state, player, must)
-        five, _, _ = _fives(state, 1 - player, scratch, 0)
-        _turn_one(state, player, must)
-        stack[first_three] = must
-        return int(five < 0)
-    weights = len(stack) - MAX_SIZE * MAX_SIZE
-    for cell in range(weights, weights + size * size):
-        stack[cell] = 0
-    count = 0
-    for number in range(_LINES):
-        ours = np.int64(state[ROWS + 2 * number + player])
-        if ours & (ours - 1) == 0:
-            continue
-        twos, threes, _ = _windows(state, number, player, np.int64(state[EXACT]))
-        found = twos | threes
-        while found != 0:
-            start = _low_bit(found)
-            found &= found - 1
-            for bit in range(start, start + 5):
-                if (ours >> bit) & 1 == 0:
-                    weight = 1 if (twos >> start) & 1 else 4
-                    stack[weights + _cell(state, number, bit)] += np.uint64(weight)
-    for cell in range(size * size):
-        weight = stack[weights + cell]
-        if weight < 2:
-            # A four could be made of it next, but no open one.
-            continue
-        # The best THREES so far are in order.
-        place = min(count, THREES)
-        while place > 0 and stack[weights + np.int64(stack[first_three + place - 1])] < weight:
-            if place < THREES:
-                stack[first_three + place] = stack[first_three + place - 1]
-            place -= 1
-        if place < THREES:
-            stack[first_three + place] = cell
-            count = min(count + 1, THREES)
-    return count
-
-
-@called_njit
-def _win_by_fours(state: State, player: Int, scratch: Moves, positions: Int) -> int:
+def _win_by_fours(state: State, player: Int, scratch: Moves) -> int:
     """How many fours ``player``, who is to move, makes before a winning five; -1 if no such sequence was
-    found in so many ``positions``.
+    found.
 
     ``scratch``, uint16[size * size], is left with the levels of the sequence, and as one more GAIN the cell
     of the five. The state is unchanged afterwards.
@@ -262,7 +98,7 @@ def _win_by_fours(state: State, player: Int, scratch: Moves, positions: Int) -> 
         else:
             _turn(state, player, scratch, level)
             arrives = True
-        if arrives and looked_at < positions and _next_four(state, player, scratch, level):
+        if arrives and looked_at < POSITIONS and _next_four(state, player, scratch, level):
             _turn(state, player, scratch, level)
             depth += 1
         else:
@@ -290,7 +126,7 @@ def _defences(state: State, player: Int, moves: Moves, scratch: Moves, depth: In
         ours = np.int64(state[ROWS + 2 * number + player])
         if _fewer_than_three(ours):
             continue
-        _, threes, fours = _windows(state, number, player, 0)
+        threes, fours = _windows(state, number, player, 0)
         found = threes | fours
         while found != 0:
             start = _low_bit(found)
@@ -349,7 +185,7 @@ def _in_line(state: State, player: Int, number: Int, found: Int, other: Int) -> 
     """Two different cells with which ``player`` completes a five: ``found`` and ``other``, or where they are
     -1 those of a line."""
     if not _fewer_than_three(np.int64(state[ROWS + 2 * number + player])):
-        _, _, fours = _windows(state, number, player, np.int64(state[EXACT]))
+        _, fours = _windows(state, number, player, np.int64(state[EXACT]))
         while fours != 0:
             start = _low_bit(fours)
             fours &= fours - 1
@@ -371,7 +207,7 @@ def _next_four(state: State, player: Int, scratch: Moves, level: Int) -> bool:
         ours = np.int64(state[ROWS + 2 * number + player])
         if _fewer_than_three(ours):
             continue
-        _, threes, _ = _windows(state, number, player, np.int64(state[EXACT]))
+        threes, _ = _windows(state, number, player, np.int64(state[EXACT]))
         while threes != 0:
             start = _low_bit(threes)
             threes &= threes - 1
@@ -389,8 +225,8 @@ def _next_four(state: State, player: Int, scratch: Moves, level: Int) -> bool:
 
 
 @njit
-def _windows(state: State, number: Int, player: Int, exact: Int) -> tuple[int, int, int]:
-    """The windows of a line without stones of the other player, with two, three and four of the player's:
+def _windows(state: State, number: Int, player: Int, exact: Int) -> tuple[int, int]:
+    """The windows of a line without stones of the other player, with three and with four of the player's:
     masks of their first bits. If ``exact``, without those where five stones would be part of a longer row.
     Stones are counted in all windows at once, each bit of the sums in a mask."""
     ours = np.int64(state[ROWS + 2 * number + player])
@@ -406,7 +242,7 @@ def _windows(state: State, number: Int, player: Int, exact: Int) -> tuple[int, i
     carried_too = (odd & fourth) | (odd & fifth) | (fourth & fifth)
     odd ^= fourth ^ fifth
     few, many = (carried ^ carried_too) & open_, carried & carried_too & open_
-    return few & ~odd, few & odd, many & ~odd  # type: ignore[return-value]
+    return few & odd, many & ~odd  # type: ignore[return-value]
 
 
 @njit

@@ -64,15 +64,15 @@ def searched(params: SearchParams, node: Int, moves: Moves, num_legal: int) -> i
     return count if count > 0 else num_legal
 
 
-def moves_to_try(params: SearchParams, node: Int, visits: Int, work: Workspace) -> int:
+def moves_to_try(params: SearchParams, node: Int, work: Workspace) -> int:
     """Generic: list in work.moves the legal moves of work.state, the node's position, that a search tries.
 
     Returns how many, or -1 if the only one wins by force. Where it FORCES, those are the moves that the game
-    says matter after so many ``visits``; not at a root whose moves are CHOSEN.
+    says matter; not at a root whose moves are CHOSEN.
     """
     num_legal = 0
     if FORCES and not (CHOSEN and node == ROOT):
-        num_legal = decisive_moves(work.state, work.moves, work.frames.listed, work.kept, int(visits))
+        num_legal = decisive_moves(work.state, work.moves, work.frames.listed, work.kept)
     if num_legal == 0:
         num_legal = legal_moves(work.state, work.moves)
     return searched(params, node, work.moves, num_legal) if CHOSEN else num_legal

@@ -143,7 +143,7 @@ def plan_visits(
                     player = min(player, 0)
                 slot, score = best_child(tree, params, node, player)
                 if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
-                    if abs(moves_to_try(params, node, np.int64(0), work)) == count:
+                    if abs(moves_to_try(params, node, work)) == count:
                         tree.shape[node] |= np.uint16(COMPLETE)
                     elif score < params.first_play_urgency:
                         break

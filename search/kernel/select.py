@@ -51,7 +51,6 @@ from search.tree.arena import (
     num_children,
     set_proof,
 )
-from search.tree.merge import ABSENT, find_child
 
 
 def select_or_expand(
@@ -95,30 +94,17 @@ def select_or_expand(
             # Where all moves so far are proven lost, others are tried.
             grows |= shape & COMPLETE == 0 and score == -math.inf
     if grows:
-        listed = moves_to_try(params, node, np.int64(tree.visits[node]), work)
-        if listed < 0:
-            slot = winner(tree, params, node, player, np.int64(work.moves[0]))
-        elif count == listed:
+        listed = moves_to_try(params, node, work)
+        num_moves = abs(listed)
+        if count == num_moves:
             tree.shape[node] |= np.uint16(COMPLETE)
-        elif score < params.first_play_urgency and add_untried(tree, params, node, listed, work, stream):
+        elif score < params.first_play_urgency and add_untried(tree, params, node, num_moves, work, stream):
+            if listed < 0 and params.solver:
+                won = FIRST_WINS if player == 0 else SECOND_WINS
+                set_proof(tree, np.int64(tree.children[node]), won)
             return count  # type: ignore[return-value]
         if count > 0 and slot == LEAF:
             slot = best_child(tree, params, node, player)[0]
-    return slot
-
-
-@inner_njit
-def winner(tree: Tree, params: SearchParams, node: Int, player: int, move: Int) -> int:
-    """The slot of the node's child for a move that wins by force for ``player``; LEAF where the arena is
-    full. No other move is tried from now on. The tree is modified in place."""
-    slot = find_child(tree, node, move, 0)
-    if slot == ABSENT:
-        if add_child(tree, node, move) == NO_BLOCK:
-            return LEAF
-        slot = num_children(tree, node) - 1
-    tree.shape[node] |= np.uint16(COMPLETE)
-    if params.solver:
-        set_proof(tree, np.int64(tree.children[node]) + slot, FIRST_WINS if player == 0 else SECOND_WINS)
     return slot
 
 
@@ -148,7 +134,7 @@ def select_among(
     If the search is PAIRED, only moves of the root count that have not searched this determinization yet; the
     chosen one is noted.
     """
-    num_moves = moves_to_try(params, node, np.int64(tree.visits[node]), work)
+    num_moves = moves_to_try(params, node, work)
     count = num_children(tree, node)
     lacking: Int = LEAF
     if CHOSEN and node == ROOT:

@@ -10,7 +10,6 @@ import games
 from games.game import State
 from games.gomoku import Gomoku
 from games.rules import KEPT
-from tests.games.common import JIT
 
 MEMORY = np.zeros(KEPT, dtype=np.uint64)
 """Of all positions of all boards, as a search has it."""
@@ -31,11 +30,11 @@ def positions(game: Gomoku, count: int, seed: int) -> list[State]:
     return found
 
 
-def decisive(game: Gomoku, state: State, visits: int = 0) -> tuple[bool, set[int]]:
+def decisive(game: Gomoku, state: State) -> tuple[bool, set[int]]:
     """Whether the only move wins, and the moves."""
     moves, scratch = np.zeros((2, game.max_moves), dtype=np.uint16)
     assert game.calls.decisive_moves is not None
-    count = game.calls.decisive_moves(state, moves, scratch, MEMORY, visits)
+    count = game.calls.decisive_moves(state, moves, scratch, MEMORY)
     return count < 0, set(moves[: abs(count)].tolist() or game.legal_moves(state))
 
 
@@ -104,41 +103,6 @@ def test_what_is_said_to_win_wins_and_what_is_left_out_loses(spec: str) -> None:
     # It looks at a limited number of positions.
     assert seen.pop("overlooked") <= 1, seen
     assert min(seen.values()) > 0, seen
-
-
-def is_forced(game: Gomoku, state: State, depth: int) -> bool:
-    """Whether the player to move wins by fours after at most ``depth`` other moves, whatever is replied."""
-    if decisive(game, state)[0]:
-        return True
-    return depth > 0 and any(wins_after(game, state, move, depth - 1) for move in game.legal_moves(state))
-
-
-def wins_after(game: Gomoku, state: State, move: int, depth: int) -> bool:
-    """`is_forced` after the move and each reply."""
-    after = state.copy()
-    game.calls.play(after, move)
-    replies = [] if game.calls.is_terminal(after) else game.legal_moves(after)
-    for reply in replies:
-        later = after.copy()
-        game.calls.play(later, reply)
-        if game.calls.is_terminal(later) or not is_forced(game, later, depth):
-            return False
-    return bool(replies)
-
-
-@pytest.mark.parametrize("overline", ["wins", "not"])
-def test_to_a_three_that_is_said_to_win_all_replies_lose(overline: str) -> None:
-    game = games.load(f"gomoku:size=7,overline={overline}")
-    assert isinstance(game, Gomoku)
-    by_threes, too_deep = 0, 0
-    for state in positions(game, 600 if JIT else 40, seed=8):
-        before = state.copy()
-        wins, found = decisive(game, state, visits=300)
-        assert (state == before).all()
-        if wins and not decisive(game, state)[0]:
-            by_threes += 1
-            too_deep += not any(wins_after(game, state, *found, depth) for depth in range(3))
-    assert by_threes >= (8 if JIT else 0) and too_deep <= by_threes / 10, (by_threes, too_deep)
 
 
 def test_cells_near_to_stones_alone_are_no_place_for_fours() -> None:

@@ -223,12 +223,12 @@ class NaiveSearch:
         if self.features.decisive and self.game.rules.decisive_moves is None:
             only = self._winning(state, legal)
         elif self.features.decisive and not (node is self.root and len(params.wanted)):
-            legal, wins = self._decisive(state, node)
+            legal, wins = self._decisive(state)
         if mover == CHANCE or only is not None:
             move = self._outcome(state) if only is None else only
             node.complete |= only is not None
             return (children[move], False) if move in children else (_grown(node, move), True)
-        node.complete |= lacking is None and not wins and len(children) == len(legal)
+        node.complete |= lacking is None and len(children) == len(legal)
         known = node.children
         if hidden:
             # At the root not the children that have searched this deal, if there are others.
@@ -249,14 +249,11 @@ class NaiveSearch:
             and score > -math.inf
             and len(known) + used >= _allowed(params, node.visits + node.unobserved)
         )
-        if wins and not node.complete and not full:
-            node.complete = True
-            child = children.get(legal[0]) or _grown(node, legal[0])
-            if params.solver:
-                child.proof = SECOND_WINS if mover else FIRST_WINS
-            return child, child.move not in children
         if untried and (not known or (not full and score < params.first_play_urgency)):
-            return _grown(node, self._untried(state, legal, untried), visits if hidden else 0), True
+            child = _grown(node, self._untried(state, legal, untried), visits if hidden else 0)
+            if wins and params.solver:
+                child.proof = SECOND_WINS if mover else FIRST_WINS
+            return child, True
         return known[slot], False
 
     def _lacking(self, params: SearchParams, legal: list[int], children: dict[int, Node]) -> int | None:
@@ -375,11 +372,10 @@ class NaiveSearch:
                 return move
         return None
 
-    def _decisive(self, state: State, node: Node) -> tuple[list[int], bool]:
+    def _decisive(self, state: State) -> tuple[list[int], bool]:
         """The moves that matter, and whether the only one wins."""
         moves, scratch = np.zeros((2, self.game.max_moves), dtype=np.uint16)
-        kept = np.zeros(KEPT, dtype=np.uint64)
-        count = self.calls.decisive_moves(state, moves, scratch, kept, node.visits)
+        count = self.calls.decisive_moves(state, moves, scratch, np.zeros(KEPT, dtype=np.uint64))
         return moves[: abs(count)].tolist() or self._legal(state), count < 0
 
     def _evaluate_nodes(self, params: SearchParams, node: Node, state: State) -> float:
