@@ -23,12 +23,12 @@ from typing import Annotated
 import typer
 
 from cluster.commands.options import Command, with_groups
-from cluster.system.interruption import INTERRUPTED, Interruption
+from cluster.system.interruption import FAILED, INTERRUPTED, Interruption
 from cluster.system.terminal import claim_stdout
 from search.options import knobs_of
 from search.request import SearchRequest
 
-FAILED, WRONG = 1, 2
+WRONG = 2
 
 COMMANDS: Mapping[str, str] = {
     "games": "games:list_games",

@@ -29,7 +29,7 @@ from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.queue import IN_FLIGHT
 from cluster.system.allocator import give_memory_back
 from cluster.system.files import append, replace_text
-from cluster.system.interruption import INTERRUPTED
+from cluster.system.interruption import FAILED, INTERRUPTED
 from cluster.system.kept_folder import held, whole_lines
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output, count, duration, rate, results, write
@@ -85,6 +85,8 @@ def run_protocol(
     request = replace(request, stop_when_full=False)
     if request.simulations is request.seconds is None:
         request = replace(request, seconds=DEFAULT_SECONDS)
+    if output.json:
+        raise InvalidInput("json", True, f"nothing with {name}, which says in which form answers are")
     for field in FIXED:
         if field not in ("simulations", "seconds") and (value := getattr(request, field)):
             raise InvalidInput(field, value, f"nothing with {name}, in which the other program says it")
@@ -122,7 +124,8 @@ def _resident_mb() -> float:
 def run_analysis(
     file: Path, defaults: SearchRequest, place: Placement, output: Output, out: Path | None
 ) -> int:
-    """Analyse the positions of a file and write the answers, in their order; returns the exit status.
+    """Analyse the positions of a file and write the answers, in their order; returns the exit status, 1 if
+    a position could not be searched.
 
     ``out``: a new file, of JSON lines or CSV by its ending; None: a table, or JSON lines, on standard output.
     Raises InvalidInput, ConnectionError, OSError.
@@ -166,6 +169,9 @@ def run_analysis(
             if engine.cancelled:
                 started.status = INTERRUPTED
         found = [answers[each.id, each.turn] for each in positions if (each.id, each.turn) in answers]
+        if wrong := sum("error" in json.loads(answer) for answer in found):
+            started.say(f"{counted(wrong, 'position')} could not be searched: see the errors in the answers")
+            started.status = started.status or FAILED
         if out is None:
             _show(found, output)
         elif len(found) < len(positions):

@@ -309,11 +309,13 @@ def plan(
         plan, problem, (), options, MoveSearch, simulations=simulations, seconds=seconds, seed=seed
     )
     made = foreign(make_plan, request, episodes, steps)
-    of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
     place = Placement(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:
         executed = place.start_quietly(
-            Event(), make_worker=worker_of_units(place.executor, PlanWorker), in_flight=1
+            Event(),
+            timeout_s=UNIT_TIMEOUT_S,
+            make_worker=worker_of_units(place.executor, PlanWorker),
+            in_flight=1,
         )
         with closing(executed):
             if not jobset.finished:

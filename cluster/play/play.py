@@ -261,7 +261,7 @@ class Play:
         if self.game.hidden_information:
             raise InvalidInput("moves", self._moves[self.ply], SEEN)
         del self._moves[self.ply :], self._codes[self.ply :]
-        self.resigned = None
+        self.resigned = self.thought = None
 
     def _scores(self) -> tuple[float, ...] | None:
         """Each player's return at the end of the moves; None if they do not end the game."""

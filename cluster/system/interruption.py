@@ -23,8 +23,9 @@ from typing import NoReturn, Protocol, TypeVar
 from cluster.system.processes import descendants, kill
 from cluster.system.terminal import results
 
-INTERRUPTED = 130
-"""Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM and SIGHUP."""
+FAILED, INTERRUPTED = 1, 130
+"""Exit status after an error, and after an interruption: by convention 128 + SIGINT. Also used after SIGTERM
+and SIGHUP."""
 PATIENCE_S = 1.5
 """Seconds that a search may take to notice a signal, and that executors may take to close."""
 LOOK_EVERY_S = 0.1

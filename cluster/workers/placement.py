@@ -20,6 +20,7 @@ from cluster.workers.handover import HandoverExecutor
 from cluster.workers.ray_executor import RayExecutor
 from cluster.workers.recalling import RecallingExecutor
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
+from games.errors import InvalidInput
 from search.ask_tell.store import EvaluationStore
 from search.strategies import for_workers
 
@@ -76,6 +77,9 @@ class Placement:
         ``waiting`` is called with a text while workers of Ray start. ``timeout_s``: time limit of a job,
         unless the placement has one. Raises InvalidInput, or ConnectionError if Ray cannot be started.
         """
+        if self.job_timeout is not None and self.executor in ("inline", "threads"):
+            accepted = f"none with {self.executor}, where no job can be ended; with ray seconds, more than 0"
+            raise InvalidInput("job_timeout", self.job_timeout, accepted)
         store = None if self.evaluations is None else EvaluationStore(self.evaluations)
         timeout_s = timeout_s if self.job_timeout is None else self.job_timeout
         options = {"resources": self.resources} | options

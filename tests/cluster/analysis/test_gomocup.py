@@ -136,6 +136,7 @@ def test_only_gomoku_is_played(here: Here) -> None:
         grammar("othello")
     assert "gomoku" in here.refusal("engine", "hex", "--protocol", "gomocup")
     assert "--moves" in here.refusal("engine", "--protocol", "gomocup", "--moves", "a1")
+    assert "--json" in here.refusal("engine", "--protocol", "gomocup", "--json")
     assert "GAME" in here.refusal("engine", "--protocol", "ugi")
 
 

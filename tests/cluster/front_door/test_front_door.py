@@ -104,7 +104,7 @@ def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
         ({"simulations": 1.5}, "simulations: 1.5 "),
         ({"simulations": 5, "seconds": 1.0}, "budget: "),
         ({"moves": "b2 b2"}, "moves: 'b2' "),
-        ({"job_timeout": -1.0, "executor": "inline"}, "job_timeout: -1.0 "),
+        ({"job_timeout": -1.0, "executor": "inline"}, "job_timeout: -1.0 is not accepted; expected none"),
     ],
 )
 @pytest.mark.parametrize("call", [banyan.search, banyan.start])

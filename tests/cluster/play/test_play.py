@@ -85,6 +85,11 @@ def test_the_opponent_answers_and_says_what_it_thought() -> None:
     assert "o thought about 1 move for " in talk.text
 
 
+def test_what_was_thought_of_a_move_goes_with_it() -> None:
+    talk = Talk("tictactoe", "c3", "undo", "think")
+    assert "a move of the opponent before it" in talk.text
+
+
 def test_the_person_may_be_second_or_nobody() -> None:
     talk = Talk("tictactoe", "b2", side="second")
     assert [line for line in talk.told if line in ("x: a1", "x: b1")] == ["x: a1", "x: b1"]
