@@ -39,6 +39,7 @@ from tests.faults.harness import RAY, Campaign, kill_tree, main, new_parser
 from tests.waiting import comes_true
 
 if TYPE_CHECKING:
+    from cluster.runtime.tasks import Executor
     from cluster.workers.ray_executor import RayExecutor
 
 RAY_FOLDER = Path("/tmp/ray")
@@ -143,6 +144,19 @@ class Rays:
         command = [*RAY, "start", *place, f"--node-ip-address=10.77.0.{number}", *options]
         command = on_host(self.network, self.folder, number, *command)
         self._running[number] = self._campaign.start(*command, log=f"{number}.log")
+
+    def start_all(self, make: Callable[[], Executor]) -> RayExecutor:
+        """Start them all; returns an executor on them. One by one, and the others after this process has
+        joined the first: beside other programs that takes long enough."""
+        first, *others = self.network.hosts
+        self.start(first)
+        wait_for(joined, START_S)
+        executor = cast("RayExecutor", make())
+        self._campaign.callback(executor.close)
+        for count, number in enumerate(others, start=1):
+            self.start(number)
+            wait_for(lambda cpus=self.head_cpus + count: cpus_of(executor) == cpus, START_S)
+        return executor
 
     def kill(self, number: int) -> None:
         """End the Ray of a host, as when the power fails."""
@@ -313,17 +327,15 @@ def run_inside(
 
 def inside(campaign: Campaign, network: Network, folder: Path, strategies: list[str]) -> None:
     """On the first host: start every Ray, and run the searches."""
-    rays = Rays(campaign, network, folder)
-    for number in HOSTS:
-        rays.start(number)
     # Many small jobs.
     plan.JOB_S = 0.002
-    wait_for(joined, START_S)
     make_worker = partial(SleepyWorker, folder / "notes")
-    executor = make_executor("ray", AUTO, ADDRESS, JOB_TIMEOUT_S, make_worker=make_worker)
-    campaign.callback(executor.close)
+    rays = Rays(campaign, network, folder)
+    executor = rays.start_all(
+        partial(make_executor, "ray", AUTO, ADDRESS, JOB_TIMEOUT_S, make_worker=make_worker)
+    )
     for strategy in strategies:
-        disturb(campaign, rays, cast("RayExecutor", executor), strategy)
+        disturb(campaign, rays, executor, strategy)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from cluster.lab.predict import waiting_compiled
 from cluster.runtime.workers import Workers
@@ -30,7 +31,7 @@ from cluster.workers.choose import make_executor
 from search.request import SearchRequest
 from tests.cluster.searches import session_on
 from tests.faults.harness import Campaign, main, new_parser
-from tests.faults.hosts import ADDRESS, START_S, Network, Rays, cpus_of, joined, run_inside, wait_for
+from tests.faults.hosts import ADDRESS, Network, Rays, run_inside
 
 if TYPE_CHECKING:
     from cluster.workers.ray_executor import RayExecutor
@@ -203,14 +204,7 @@ def prove(campaign: Campaign, options: argparse.Namespace) -> None:
         return
     network = Network(options.inside[0], HOSTS)
     rays = Rays(campaign, network, Path(options.inside[1]), head_cpus=0)
-    rays.start(HOSTS[0])
-    wait_for(joined, START_S)
-    executor = cast("RayExecutor", make_executor("ray", Workers(len(HOSTS) - 1), ADDRESS))
-    campaign.callback(executor.close)
-    # One by one, and not before this process has joined: beside other programs that takes long enough.
-    for number in HOSTS[1:]:
-        rays.start(number)
-        wait_for(lambda workers=number - 1: cpus_of(executor) == workers, START_S)
+    executor = rays.start_all(partial(make_executor, "ray", Workers(len(HOSTS) - 1), ADDRESS))
     before = counted(executor)
     time.sleep(IDLE_S)
     out, into = ((b - a) / IDLE_S / 1000 for a, b in zip(before[2:4], counted(executor)[2:4], strict=True))
