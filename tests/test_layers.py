@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_859,
     "tests.search": 5_095,
-    "tests.cluster": 13_421,
+    "tests.cluster": 13_422,
     "tests.deploy": 714,
-    "tests.faults": 1_224,
+    "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_082, "all tests": 25_720, "lines of the page": 5_210, "words of READMEs": 11_209}
+OTHERS = {"product": 41_082, "all tests": 25_724, "lines of the page": 5_210, "words of READMEs": 11_216}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
