@@ -143,7 +143,7 @@ def test_a_round_of_all_threads_is_looked_at_and_ends_when_that_is_asked() -> No
         cut = session_on(executor, open_search(request), 2).run((look,))
         assert (cut.stopped_by, cut.simulations) == ("cancelled", 0)
         assert len(looks) > 2
-        assert cut.elapsed_s < 5.0
+        assert cut.elapsed_s < 20.0
         small = SearchRequest("gomoku:size=9", lanes=4, simulations=20_000)
         assert session_on(executor, open_search(small), 2).run().digest == alone(small).digest
 
