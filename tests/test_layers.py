@@ -81,7 +81,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.launch": 227},
     {"cluster.matches": 998, "cluster.client": 388},
     {"cluster.planning": 389, "cluster.play": 609, "cluster.analysis": 1_338},
-    {"cluster.lab": 4_850},
+    {"cluster.lab": 4_849},
     {"cluster.service": 4_657},
     {"cluster.commands": 1_282},
     {"cluster.cli": 125},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_082, "all tests": 25_724, "lines of the page": 5_210, "words of READMEs": 11_216}
+OTHERS = {"product": 41_081, "all tests": 25_724, "lines of the page": 5_210, "words of READMEs": 11_216}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

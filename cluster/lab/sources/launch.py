@@ -15,7 +15,7 @@ from cluster.launch import Launch, Output, launch
 from cluster.report.table import Table, left, right, text
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
-from cluster.system.interruption import INTERRUPTED
+from cluster.system.interruption import FAILED, INTERRUPTED
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 
@@ -25,7 +25,6 @@ NAMED = 46
 """Columns of a table's name in the list, which is then less than 100 columns wide."""
 UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
-FAILED = 1
 UNITS = ("game or count", "games and counts")
 
 
