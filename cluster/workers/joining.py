@@ -152,16 +152,15 @@ class Revival:
         """Whether Ray has ended and is not back yet."""
         return self._found is not None
 
-    def begin(self, reason: str, jobs: int, answered_s: float) -> None:
-        """Note that Ray has ended, with ``jobs`` jobs on workers, and when it has answered last (by
-        ``time.monotonic``). Raises ConnectionError after too many ends."""
+    def begin(self, reason: str, answered_s: float) -> None:
+        """Note that Ray has ended, and when it has answered last (by ``time.monotonic``). Raises
+        ConnectionError after too many ends."""
         self._endings += 1
         where = "the local Ray" if self._address is None else f"the Ray cluster at {self._address}"
         if self._endings > TRIES:
             raise ConnectionError(f"{where} ended {counted(self._endings, 'time')} in a row: {reason}")
         verb = "started" if self._address is None else "joined"
-        again = f"it is {verb} again, to run {counted(jobs, 'job')} once more"
-        self._notify(f"{where} has ended ({reason}); {again}")
+        self._notify(f"{where} has ended ({reason}); it is {verb} again, and lost jobs run once more")
         self._found = Future()
         arguments = (self._found, reason, answered_s)
         threading.Thread(target=self._run, args=arguments, name="revival", daemon=True).start()

@@ -326,7 +326,7 @@ class RayExecutor:
             events = self._crew.abandon(f"Ray has ended: {reason}")
             self.dispatcher.forget_ray()
             self._ray.close()
-            self._revival.begin(reason, len(events), self._ray.answered_s)
+            self._revival.begin(reason, self._ray.answered_s)
             return events
         found = self._revival.poll(timeout_s)
         if found is not None:

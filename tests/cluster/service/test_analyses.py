@@ -68,7 +68,8 @@ def written(folder: Path, queries: list[dict[str, Any]], *options: str) -> list[
     status, _, err = banyan(
         "analyze", "tictactoe", str(file), "--executor", "inline", "--out", str(out), *options
     )
-    assert status == 0, err
+    # A position that cannot be searched is told, and the rest is searched.
+    assert status == ("could not be searched" in err), err
     return out.read_text().splitlines()
 
 
