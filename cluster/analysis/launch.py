@@ -75,12 +75,19 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
 
 
 def run_protocol(
-    name: str, request: SearchRequest, preset: str | None, place: Placement, output: Output, *, waits: bool
+    name: str,
+    request: SearchRequest,
+    preset: str | None,
+    place: Placement,
+    output: Output,
+    *,
+    waits: bool,
+    ponder: bool,
 ) -> int:
     """Play the game of a request with the program at standard input and output; returns the exit status.
 
     ``name``: gomocup or ugi. ``preset``: settings for options that the request leaves open, by default those
-    that play best. ``waits``: as in `GameSession.run`. Raises InvalidInput, ConnectionError.
+    that play best. ``waits``: as in `GameSession.run`; ``ponder``: as in `GameSession`. Raises InvalidInput, ConnectionError.
     """
     request = replace(request, stop_when_full=False)
     if request.simulations is request.seconds is None:
@@ -106,7 +113,7 @@ def run_protocol(
             file.write(text)
             file.flush()
 
-        session = GameSession(request, executor, grammar, write)
+        session = GameSession(request, executor, grammar, write, ponder)
         started.watch(session)
         lines: Lines = SimpleQueue()
         _read_input(lambda line: lines.put((line, time.monotonic())))

@@ -40,6 +40,8 @@ SHORT_JOBS = 10
 much longer than planned where other programs want the core."""
 MOST_S = 1e6
 """The longest time of a search."""
+PONDER_S, PONDER_JOBS = 60.0, 6000
+"""The longest search in the other's time, and its jobs in one lane: a line is heard when one of them ends."""
 _FREE: Mapping[str, Any] = {"moves": (), "memory_mb": SearchRequest.memory_mb}
 """What may change while a tree is kept."""
 Lines = SimpleQueue[tuple[bytes | None, float]]
@@ -145,6 +147,8 @@ class GameSession:
     grammar: Grammar
     write: Callable[[str], None]
     """Gets whole lines; may be empty."""
+    ponder: bool = False
+    """Whether to search on while the other program thinks: the position after the move that was answered."""
     cancelled: bool = False
     cancel_noted: bool = False
     _ended: bool = False
@@ -162,6 +166,12 @@ class GameSession:
     _state: State = field(init=False)
     _past: tuple[int, ...] = ()
     """The moves of the request."""
+    _root: tuple[int, ...] = ()
+    """The moves to the root of the search that runs."""
+    _made: str | None = None
+    """The move that was answered, until the next line comes."""
+    _pondering: bool = False
+    """Whether the search that runs is in the other's time, and so has no answer."""
     _kept: KeptTree = field(init=False)
     """The tree of the last search, from which the next one goes on."""
 
@@ -186,10 +196,14 @@ class GameSession:
         """
         while not (self._ended or self.cancelled):
             try:
-                line, self._heard_s = lines.get_nowait() if self._session else lines.get(timeout=TICK_S)
+                idle = self._session is None and self._made is None
+                line, self._heard_s = lines.get(timeout=TICK_S) if idle else lines.get_nowait()
             except Empty:
                 self._turn()
                 continue
+            self._made = None
+            if self._pondering:
+                self._stop(answers=True)
             if line is None:
                 break
             self._obey(line.decode(errors="replace").strip())
@@ -263,7 +277,7 @@ class GameSession:
         state = self._game.initial_state()
         for seconds in (LEAST_S, THREADS_PAY_S) if not self._warm else ():
             request = replace(self.request, simulations=None, seconds=seconds)
-            session = self._opened(for_workers(request, self._workers), state)
+            session = self._opened(for_workers(request, self._workers), state, ())
             session.cancel()
             drive(session, self.executor)
             self._kept.keep(session.search.strategy, ())
@@ -273,14 +287,12 @@ class GameSession:
         # What is there to stay need not be looked at after each move, which would take long.
         gc.freeze()
 
-    def _opened(self, request: SearchRequest, state: State) -> Session:
-        """A search of a position, on the executor, which no other search uses; it begins with what the last
-        one knew of the position."""
+    def _opened(self, request: SearchRequest, state: State, past: tuple[int, ...]) -> Session:
+        """A search of the position after the moves ``past``, on the executor, which no other search uses; it
+        begins with what the last one knew of the position."""
         game, root = self._game, self._game.canonical(state)
         mover, num_legal = game.viewpoint(int(game.calls.current_player(root))), len(game.legal_moves(root))
-        search = open_view(
-            request, game, root, mover, num_legal, game.source_text, kept=self._kept.at(self._past)
-        )
+        search = open_view(request, game, root, mover, num_legal, game.source_text, kept=self._kept.at(past))
         # Its memory is given back.
         self._kept.forget()
         self.executor.use(self._workers)
@@ -304,15 +316,32 @@ class GameSession:
         request = for_workers(request, self._workers)
         if request.by_the_clock and request.lanes is request.rounds is None:
             request = replace(request, rounds=SHORT_JOBS)
-        session = self._opened(request, state)
-        # What has passed since the line came is part of the time of the move.
-        session.elapsed_before_s = time.monotonic() - self._heard_s
-        self._session, self._told_s = session, 0.0
         self._endless = request.seconds is request.simulations is None
+        # What has passed since the line came is part of the time of the move.
+        self._begin(request, state, self._past, time.monotonic() - self._heard_s)
+
+    def _ponder(self, move: str) -> None:
+        """Begin a search of the position after a move, unless the game is over."""
+        state = self._state.copy()
+        past = (*self._past, *self._game.play_text(state, [move]))
+        if len(self._game.legal_moves(state)):
+            request = replace(self.request, simulations=None, seconds=PONDER_S, rounds=PONDER_JOBS)
+            self._begin(for_workers(request, self._workers), state, past)
+            self._pondering = True
+
+    def _begin(
+        self, request: SearchRequest, state: State, past: tuple[int, ...], elapsed_s: float = 0.0
+    ) -> None:
+        session = self._opened(request, state, past)
+        session.elapsed_before_s = elapsed_s
+        self._session, self._root, self._told_s = session, past, 0.0
         self._drive.add(session)
 
     def _turn(self) -> None:
-        """Let a search go on for a moment; if it fails, it is answered with what there is."""
+        """Let a search go on for a moment, or ponder; if it fails, it is answered with what there is."""
+        if self._made is not None:
+            made, self._made = self._made, None
+            self._ponder(made)
         if (session := self._session) is None:
             return
         try:
@@ -324,19 +353,22 @@ class GameSession:
     def _looked(self, session: Session) -> None:
         if session.finished:
             self._answer(session)
-        elif session.elapsed_s >= self._told_s + DURING_S and _simulations(session):
+        elif not self._pondering and session.elapsed_s >= self._told_s + DURING_S and _simulations(session):
             self._told_s = session.elapsed_s
             self._say(self.grammar.during(_thought(session)))
 
     def _answer(self, session: Session) -> None:
-        """End a search with its move."""
-        # Written before anything else is done: the time of the move has passed.
-        self._say(self.grammar.answer(_thought(session)))
-        self._kept.keep(session.search.strategy, self._past)
+        """End a search, with its move if it has one to answer."""
+        if not self._pondering:
+            thought = _thought(session)
+            # Written before anything else is done: the time of the move has passed.
+            self._say(self.grammar.answer(thought))
+            self._made = thought.move if self.ponder else None
+        self._kept.keep(session.search.strategy, self._root)
         self._drop(session)
 
     def _drop(self, session: Session) -> None:
-        self._session = None
+        self._session, self._pondering = None, False
         self._drive.remove(session)
         self.executor.drop()
         # Parts of a search refer to each other, and hold its trees.
@@ -345,7 +377,7 @@ class GameSession:
 
     def _stop(self, answers: bool) -> None:
         """End the search that runs, if any; one that has found nothing goes on until it has."""
-        while answers and self._session is not None and not _simulations(self._session):
+        while answers and self._session is not None and not (self._pondering or _simulations(self._session)):
             self._turn()
         if (session := self._session) is not None and answers:
             session.cancel()

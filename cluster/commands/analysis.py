@@ -99,6 +99,7 @@ def engine(
     ),
     preset: PresetOption = None,
     wait: bool = option(True, None, "At the end of the input, still search what waits."),
+    ponder: bool = option(False, None, "gomocup, ugi: search on while the other program thinks."),
 ) -> int:
     """Answer other programs, which write to standard input and read standard output.
 
@@ -115,9 +116,13 @@ def engine(
         try:
             from cluster.analysis.launch import run_protocol
 
-            return run_protocol(protocol, request, preset, place.placement(), output, waits=wait)
+            return run_protocol(
+                protocol, request, preset, place.placement(), output, waits=wait, ponder=ponder
+            )
         finally:
             gc.enable()
+    if ponder:
+        refuse("ponder", True, f"only with {GOMOCUP} and {UGI}: protocol {ANALYSIS} has no opponent")
     from cluster.analysis.launch import run_engine
 
     wanted = request_with_preset(request, preset, output)

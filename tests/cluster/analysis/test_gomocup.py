@@ -138,6 +138,7 @@ def test_only_gomoku_is_played(here: Here) -> None:
     assert "--moves" in here.refusal("engine", "--protocol", "gomocup", "--moves", "a1")
     assert "--json" in here.refusal("engine", "--protocol", "gomocup", "--json")
     assert "GAME" in here.refusal("engine", "--protocol", "ugi")
+    assert "--ponder" in here.refusal("engine", "hex", "--ponder")
 
 
 def cell_of(line: str) -> tuple[int, int]:
@@ -147,9 +148,10 @@ def cell_of(line: str) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_a_dialogue_with_all_that_managers_send() -> None:
+@pytest.mark.parametrize("options", [(), ("--ponder",)])
+def test_a_dialogue_with_all_that_managers_send(options: tuple[str, ...]) -> None:
     """With CR LF, junk, and commands while it thinks."""
-    with Talk("--protocol", "gomocup", "--workers", "2") as brain:
+    with Talk("--protocol", "gomocup", "--workers", "2", *options) as brain:
         assert brain.ask("ABOUT").startswith('name="Banyan", version="')
         assert brain.ask("START 40").startswith("ERROR")
         assert brain.ask("BEGIN").startswith("ERROR")
@@ -221,7 +223,7 @@ def winner(moves: Sequence[tuple[int, int]], exact: bool) -> bool:
 @pytest.mark.parametrize(("size", "rule", "by_board"), [(15, 0, False), (9, 1, True)])
 def test_whole_games_in_time_with_legal_moves_and_little_memory(size: int, rule: int, by_board: bool) -> None:
     """Two processes play, and an arbiter that knows the rules watches moves, times and memory."""
-    with Talk(*ONE) as first, Talk(*ONE) as second:
+    with Talk(*ONE) as first, Talk(*ONE, "--ponder") as second:
         brains = (first, second)
         for brain in brains:
             assert brain.ask(f"START {size}", "OK", "ERROR") == "OK"

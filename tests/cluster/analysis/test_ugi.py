@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import time
 from typing import Any
 
 import pytest
@@ -226,6 +227,25 @@ def test_a_search_goes_on_from_the_last_one_and_says_so(strategy: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_time_of_the_other_is_used() -> None:
+    """In it nothing is written; then the tree has visits that no search with an answer made."""
+    with Talk("connect_four", *UGI, "--ponder", "--preset", "plain") as engine:
+        engine.tell("isready", "position startpos", "go nodes 100")
+        made = engine.hear("bestmove").split()[1]
+        time.sleep(1.5)
+        assert engine.ask(f"position startpos moves {made} d\r\nisready") == "readyok"
+        assert engine.took_s < 1.0
+        engine.ask("go nodes 100", "bestmove")
+        (kept,) = (line.split()[2] for line in engine.all if "visits were kept" in line)
+        assert int(kept) > 1000
+        # What it says afterwards is about this search alone, and it ends as without.
+        assert " nodes 100 " in engine.all[-3]
+        engine.tell("position startpos moves a b a b a b", "go nodes 100")
+        engine.hear("bestmove a")
+        assert engine.left() == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "argument"), [("go infinite", "--wait"), ("go movetime 999999", "--no-wait")]
 )
@@ -245,7 +265,7 @@ def test_whole_games_by_an_arbiter_that_asks_the_engines(
 ) -> None:
     """It asks both engines whether the game is over, whose turn it is and how it ended, and has a clock."""
     arguments = (game, *UGI[:2], "--workers", str(workers))
-    with Talk(*arguments) as first, Talk(*arguments) as second:
+    with Talk(*arguments) as first, Talk(*arguments, "--ponder") as second:
         engines = (first, second)
         for engine in engines:
             assert engine.ask("ugi", "ugiok")
