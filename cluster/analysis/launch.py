@@ -87,7 +87,8 @@ def run_protocol(
     """Play the game of a request with the program at standard input and output; returns the exit status.
 
     ``name``: gomocup or ugi. ``preset``: settings for options that the request leaves open, by default those
-    that play best. ``waits``: as in `GameSession.run`; ``ponder``: as in `GameSession`. Raises InvalidInput, ConnectionError.
+    that play best. ``waits``: as in `GameSession.run`; ``ponder``: as in `GameSession`. Raises InvalidInput,
+    ConnectionError.
     """
     request = replace(request, stop_when_full=False)
     if request.simulations is request.seconds is None:

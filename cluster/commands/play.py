@@ -136,6 +136,12 @@ def play(
         None, "FILE", "Continue a game that was saved, or recorded by banyan match --out.", POSITION
     ),
     number: int = option(1, "N", "Number of the game in the file.", POSITION),
+    clock: str | None = option(
+        None,
+        "S+I",
+        "CPU seconds that the opponent has for the game, and I more after each move, which it shares out; "
+        "when they are used up, it moves at once.",
+    ),
     seed: int = option(0, "N", "Seed of all random numbers."),
     no_color: bool = option_of(Output, "no_color", False),
 ) -> int:
@@ -157,7 +163,7 @@ def play(
     else:
         loaded, record, _ = read_record(game, load, number)
     spec = opponent or opponent_of(preset or STRONGEST, loaded, whole_game=True)
-    table = table_of(loaded, spec, side, seed, split_moves(moves), record, fleet)
+    table = table_of(loaded, spec, side, seed, split_moves(moves), record, fleet, clock)
     opening = None if opponent else opponent_line(spec, preset or STRONGEST, "--preset plain")
     try:
         converse(table, opening, reader(), colour=False if no_color else None)

@@ -80,5 +80,9 @@ class Clock:
             raise InvalidInput("clock", text, accepted)
         return cls(float(found[1]), float(found[2] or 0.0))
 
+    def left_s(self, spent_s: float, moves: int) -> float:
+        """What is left after so many moves, which took ``spent_s`` together; negative after overtime."""
+        return self.base_s + moves * self.increment_s - spent_s
+
     def __str__(self) -> str:
         return f"{self.base_s:g}+{self.increment_s:g}"

@@ -11,7 +11,6 @@ the others.
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -159,7 +158,6 @@ def play_game(
     efforts = [Effort() for _ in seats]
     past = _past_of(game, opening, start)
     thrown, overtime = 0, None
-    left_s = [math.inf if context.clock is None else context.clock.base_s] * len(seats)
     for player in players:
         player.begin_game()
     while legal := game.legal_moves(state):
@@ -171,18 +169,14 @@ def play_game(
             thrown += 1
         elif len(legal) > 1:
             seed = seed_of(context.seed, MOVES, pair, leg, len(moves))
-            seconds = None
-            if context.clock is not None:
-                limit = Limit(left_s=left_s[mover], increment_s=context.clock.increment_s)
-                seconds = seconds_for_move(limit, moves_to_go(len(moves), game.max_plies), OVERHEAD_S)
+            seconds = seconds_by(context.clock, game, len(moves), efforts[mover])
             choice, spent_s = ask(seats[mover], game, state, seed, past, clock, seconds)
             move = choice.move
+            before = efforts[mover]
             efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)
-            left_s[mover] -= spent_s
-            if left_s[mover] < 0.0:
+            if context.clock and context.clock.left_s(before.cpu_s + spent_s, before.moves) < 0.0:
                 overtime = mover + 1
                 break
-            left_s[mover] += 0.0 if context.clock is None else context.clock.increment_s
         moves.append(game.format_move(state, move))
         past.append(move)
         game.calls.play(state, move)
@@ -200,6 +194,17 @@ def play_game(
         efforts=tuple(effort.as_written for effort in efforts),
         overtime=overtime,
     )
+
+
+def seconds_by(clock: Clock | None, game: Game, plies: int, effort: Effort) -> float | None:
+    """CPU seconds that the clock of a game gives the next move of the player of this effort; None: no clock.
+
+    ``plies`` have been played.
+    """
+    if clock is None:
+        return None
+    limit = Limit(left_s=clock.left_s(effort.cpu_s, effort.moves), increment_s=clock.increment_s)
+    return seconds_for_move(limit, moves_to_go(plies, game.max_plies), OVERHEAD_S)
 
 
 def ask(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import games
 from cluster.front_door.options import spec_of
+from cluster.matches.clock import Clock
 from cluster.matches.record import GameRecord
 from cluster.play.loop import PlayLoop, Read, read_terminal, reader, script
 from cluster.play.play import Play, sides_of
@@ -94,17 +95,20 @@ def table_of(
     moves: Sequence[str] = (),
     record: GameRecord | None = None,
     fleet: str | None = None,
+    clock: str | None = None,
 ) -> Play:
     """A game of people against the player of a spec, after the moves, or where the record ends.
 
-    Raises InvalidInput (fields ``side``, ``seed``, ``player``, ``fleet``, ``moves``).
+    ``clock``: of the player, as in `Clock.read`. Raises InvalidInput (fields ``side``, ``seed``, ``player``,
+    ``fleet``, ``clock``, ``moves``).
     """
     sides = sides_of(game)
     if side not in sides:
         raise InvalidInput("side", side, " or ".join([", ".join([*sides][:-1]), "none"]))
     if not 0 <= seed < 2**63:
         raise InvalidInput("seed", seed, "a whole number from 0 to 2**63 - 1")
-    table = Play(game, player_of(spec, game), sides[side], seed, record)
+    timed = None if clock is None else Clock.read(clock)
+    table = Play(game, player_of(spec, game), sides[side], seed, record, timed)
     piece = None if fleet is None else table.place(fleet.split(","))
     if piece is not None:
         raise InvalidInput("fleet", fleet, f"a place for the {piece} too, or {REST} at the end")

@@ -284,7 +284,8 @@ class PlayLoop:
         number = int(words.pop()) if len(words) == 2 and words[1].isdigit() else 1
         play = self.play
         game, record, _ = read_record(play.game.source or play.game.name, _path(words), number)
-        self.play = Play(game, self._make_player(play.opponent.spec, game), play.humans, play.seed, record)
+        opponent = self._make_player(play.opponent.spec, game)
+        self.play = Play(game, opponent, play.humans, play.seed, record, play.clock)
         self._told_end = False
         self._show()
 

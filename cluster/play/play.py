@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cluster.matches.game import ask, dealt, drawn, seed_of, start_text
+from cluster.matches.clock import Clock
+from cluster.matches.game import ask, dealt, drawn, seconds_by, seed_of, start_text
 from cluster.matches.record import Effort, GameRecord
 from cluster.play.position import Position
 from games.errors import InvalidInput
@@ -57,8 +58,10 @@ class Play:
         humans: tuple[int, ...],
         seed: int,
         record: GameRecord | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        """A new game, or the game of ``record`` at its last position.
+        """A new game, or the game of ``record`` at its last position. ``clock``: of the opponent, which plays
+        on at once when its time is over.
 
         Raises InvalidInput (fields ``moves``, ``position``).
         """
@@ -67,6 +70,7 @@ class Play:
         opponent.begin_game()
         self.humans = humans
         self.seed = seed
+        self.clock = clock
         self.thought: Thought | None = None
         """The opponent's last move; None before its first."""
         self.resigned: int | None = None
@@ -202,21 +206,23 @@ class Play:
     def answer(self) -> Thought:
         """Let the opponent make a move."""
         self.go_on()
-        mover, (choice, cpu_s) = self.mover, self.hint()
+        mover = self.mover
+        choice, cpu_s = self.hint(seconds_by(self.clock, self.game, self.ply, self._efforts[mover]))
         self._efforts[mover] += Effort(1, cpu_s, cpu_s, choice.simulations, choice.nodes)
         self.thought = Thought(mover, self.game.format_move(self.state, choice.move), choice, cpu_s)
         self.give(self.thought.move)
         return self.thought
 
-    def hint(self) -> tuple[Choice, float]:
+    def hint(self, seconds: float | None = None) -> tuple[Choice, float]:
         """(the opponent's choice for the side to move, with that side's information; CPU seconds).
 
-        Raises InvalidInput (field ``hint``) where chance moves.
+        ``seconds``: what a clock gives the move. Raises InvalidInput (field ``hint``) where chance moves.
         """
         if self.mover == CHANCE:
             raise InvalidInput("hint", "hint", "a position in which a player moves; here chance does")
         past = self._codes[: self.ply] if self._record.start is None else None
-        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self.ply), past)
+        seed = seed_of(self.seed, PLAY_STREAM, self.ply)
+        return ask(self.opponent, self.game, self.state, seed, past, seconds=seconds)
 
     def resign(self) -> None:
         """Let the side to move resign. Raises InvalidInput unless somebody else wins by that."""

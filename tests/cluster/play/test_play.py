@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 import games
-from cluster.matches.record import GameRecord, read_file, read_records, write_file
+from cluster.matches.clock import Clock
+from cluster.matches.record import Effort, GameRecord, read_file, read_records, write_file
 from cluster.play.call import table_of
 from cluster.play.loop import PLACING, PlayLoop
 from cluster.play.play import Play, sides_of
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
-from search.players import Player
+from search.players import Choice, Observation, Player
 from tests.cluster.command import BANYAN, ROOT, Here
 from tests.cluster.match_players import First, Peeks, make
 from tests.waiting import PATIENCE_S
@@ -453,3 +454,31 @@ def test_in_python_ctrl_c_writes_the_record_and_raises(capsys: pytest.CaptureFix
     with pytest.raises(KeyboardInterrupt):
         banyan.play("tictactoe", side="both", lines=typed())
     assert "moves    b2" in capsys.readouterr().out
+
+
+class Hurried(First):
+    """Notes what the clock gives it."""
+
+    given: tuple[float | None, ...] = ()
+
+    def choose(self, seen: Observation, seed: int) -> Choice:
+        self.given += (seen.seconds,)
+        return super().choose(seen, seed)
+
+
+def test_the_opponent_shares_out_its_clock(here: Here) -> None:
+    player = Hurried("first")
+    play = Play(games.load("connect_four"), player, (0,), 1, clock=Clock(2.5, 0.1))
+    play.make("a")
+    play.answer()
+    play.make("a")
+    # What a move took is known to the next one, and a hint has the player's own time.
+    play._efforts[1] += Effort(1, 3.0, 3.0)
+    play.answer()
+    play.hint()
+    first, second, third = player.given
+    assert first == pytest.approx(2.5 / 21 + 0.1, abs=0.02)
+    assert (second, third) == (0.001, None)
+    assert "--clock" in here.refusal("play", "connect_four", "--clock", "soon")
+    status, _, err = here_with(here, "d\n", "play", "connect_four", "--clock", "0.5+0.01", "--seed", "3")
+    assert status == 0, err
