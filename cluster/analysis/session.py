@@ -321,8 +321,8 @@ class GameSession:
         self._begin(request, state, self._past, time.monotonic() - self._heard_s)
 
     def _ponder(self, move: str) -> None:
-        """Begin a search of the position after a move, unless the game is over."""
-        state = self._state.copy()
+        """Begin a search of the position after the move that was answered, unless the game is over."""
+        self._made, state = None, self._state.copy()
         past = (*self._past, *self._game.play_text(state, [move]))
         if len(self._game.legal_moves(state)):
             request = replace(self.request, simulations=None, seconds=PONDER_S, rounds=PONDER_JOBS)
@@ -339,16 +339,15 @@ class GameSession:
 
     def _turn(self) -> None:
         """Let a search go on for a moment, or ponder; if it fails, it is answered with what there is."""
-        if self._made is not None:
-            made, self._made = self._made, None
-            self._ponder(made)
-        if (session := self._session) is None:
-            return
         try:
-            self._drive.turn()
+            if self._made is not None:
+                self._ponder(self._made)
+            elif self._session is not None:
+                self._drive.turn()
         except Exception as error:
             self._say(self.grammar.refusal(error, asked_move=False))
-            self._answer(session)
+            if self._session is not None:
+                self._answer(self._session)
 
     def _looked(self, session: Session) -> None:
         if session.finished:

@@ -99,7 +99,9 @@ def engine(
     ),
     preset: PresetOption = None,
     wait: bool = option(True, None, "At the end of the input, still search what waits."),
-    ponder: bool = option(False, None, "gomocup, ugi: search on while the other program thinks."),
+    ponder: bool = option(
+        False, None, "gomocup, ugi: search on while the other program thinks, for up to 60 s."
+    ),
 ) -> int:
     """Answer other programs, which write to standard input and read standard output.
 

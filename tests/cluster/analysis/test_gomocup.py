@@ -223,7 +223,7 @@ def winner(moves: Sequence[tuple[int, int]], exact: bool) -> bool:
 @pytest.mark.parametrize(("size", "rule", "by_board"), [(15, 0, False), (9, 1, True)])
 def test_whole_games_in_time_with_legal_moves_and_little_memory(size: int, rule: int, by_board: bool) -> None:
     """Two processes play, and an arbiter that knows the rules watches moves, times and memory."""
-    with Talk(*ONE) as first, Talk(*ONE, "--ponder") as second:
+    with Talk(*ONE) as first, Talk(*ONE) as second:
         brains = (first, second)
         for brain in brains:
             assert brain.ask(f"START {size}", "OK", "ERROR") == "OK"

@@ -265,7 +265,7 @@ def test_whole_games_by_an_arbiter_that_asks_the_engines(
 ) -> None:
     """It asks both engines whether the game is over, whose turn it is and how it ended, and has a clock."""
     arguments = (game, *UGI[:2], "--workers", str(workers))
-    with Talk(*arguments) as first, Talk(*arguments, "--ponder") as second:
+    with Talk(*arguments) as first, Talk(*arguments) as second:
         engines = (first, second)
         for engine in engines:
             assert engine.ask("ugi", "ugiok")
