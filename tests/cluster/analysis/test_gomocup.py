@@ -12,9 +12,10 @@ import pytest
 import games
 from cluster.analysis.gomocup import Gomocup
 from cluster.analysis.session import Change, Command, Ready, Stop, Think, Thought
+from games.board import parse_cell
 from games.errors import InvalidInput
 from tests.cluster.analysis.talk import Talk
-from tests.cluster.command import Here
+from tests.cluster.command import ROOT, Here
 
 MOVE = tuple("0123456789")
 """What an answered move begins with."""
@@ -217,6 +218,21 @@ def winner(moves: Sequence[tuple[int, int]], exact: bool) -> bool:
         if length == 5 or (length > 5 and not exact):
             return True
     return False
+
+
+def test_games_with_other_engines_ended_as_is_recorded() -> None:
+    """Those in records/gomoku_games.txt, by an arbiter's own rules."""
+    lines = (ROOT / "cluster/lab/records/gomoku_games.txt").read_text().splitlines()
+    for line in lines[2:]:
+        about, _, played = line.partition(": ")
+        *_, colour, result = about.split()
+        cells = [parse_cell(cell, 15, 15) for cell in played.replace("/", " ").split()]
+        moves = [cell for cell in cells if cell]
+        assert len(set(moves)) == len(cells)
+        assert not any(winner(moves[:ply], exact=False) for ply in range(1, len(moves)))
+        assert winner(moves, exact=False) == (result != "drawn")
+        black_moved_last = len(moves) % 2 == 1
+        assert result == "drawn" or (result == "won") == (black_moved_last == (colour == "black"))
 
 
 @pytest.mark.slow

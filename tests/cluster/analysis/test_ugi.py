@@ -17,7 +17,7 @@ from cluster.matches.clock import Limit
 from games.catalogue import built_in
 from search.request import SearchRequest
 from tests.cluster.analysis.talk import Talk
-from tests.cluster.command import Here
+from tests.cluster.command import ROOT, Here
 
 UGI = ("--protocol", "ugi", "--workers", "1")
 DEFAULTS = SearchRequest("tictactoe", seconds=1.0)
@@ -302,3 +302,19 @@ def test_whole_games_by_an_arbiter_that_asks_the_engines(
         for engine in engines:
             engine.tell("quit")
             assert engine.left() == []
+
+
+def test_games_with_sanmill_ended_as_is_recorded() -> None:
+    """Those in records/morris_games.txt, by our rules; and 100 moves without a stone taken are a draw."""
+    game = games.load("morris:repetition=threefold")
+    for line in (ROOT / "cluster/lab/records/morris_games.txt").read_text().splitlines()[2:]:
+        about, _, played = line.partition(": ")
+        colour, result, *how = about.split(maxsplit=2)
+        state, moves = game.initial_state(), played.replace(" /", "").split()
+        game.play_text(state, moves)
+        if how == ["(100 moves without a stone taken)"]:
+            assert all("-" in move for move in moves[-100:])
+        else:
+            value = float(game.calls.returns(state)) * (1 if colour == "white" else -1)
+            assert game.calls.is_terminal(state)
+            assert value == {"won": 1, "drawn": 0, "lost": -1}[result]
