@@ -188,8 +188,8 @@ def test_what_a_store_of_evaluations_saves_is_shown(browser: Browser, server: Se
             remote.run()
         asked, recalled = (remote.result()[name] for name in ("playouts", "recalled"))
         expect(facts.filter(has_text="asked for")).to_have_text(f"Evaluations asked for{asked}")
-        share = 100 * recalled / (recalled + asked)
-        expect(facts.filter(has_text="Recalled")).to_have_text(f"Recalled{recalled} ({share:.0f} %)")
+        share = int(100 * recalled / (recalled + asked) + 0.5)
+        expect(facts.filter(has_text="Recalled")).to_have_text(f"Recalled{recalled} ({share} %)")
         assert (len(remote.told), recalled > 0) == (asked, True)
         expect(found.page.locator("#watch")).not_to_contain_text("Playouts")
     assert asked == 0
