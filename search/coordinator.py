@@ -174,7 +174,7 @@ class Counters:
 
 _KEPT = (
     *("simulations", "playouts", "jobs_done", "jobs_retried", "late_results"),
-    *("tree_full", "lane_tree_bytes", "resumed"),
+    *("tree_full", "lane_tree_bytes", "resumed", "recalled"),
 )
 """The counters that are saved in checkpoints; durations belong to one process and are not saved."""
 
@@ -375,9 +375,8 @@ class Coordinator:
 
         Results that wait for their turn are left out: their jobs are run again, with equal results.
         """
-        strategy = self.search.strategy
         counters = [int(getattr(self.counters, name)) for name in _KEPT]
-        return strategy.state() | {"counters": np.array(counters, dtype=np.int64)}
+        return self.search.strategy.state() | {"counters": np.array(counters, dtype=np.int64)}
 
     def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
         """Restore the state of an equal search; only before `start`.
@@ -392,9 +391,11 @@ class Coordinator:
             require(sizes and not many, "jobs are not those of the request")
         for index, job in strategy.jobs.items():
             self._ledger.hand_out(index, job)
-        counts = take(arrays, "counters", np.int64, len(_KEPT))
+        counts = take(arrays, "counters", np.int64, None)
+        # Banyan 0.1.0 kept all but the last.
+        require(len(_KEPT) - len(counts) in (0, 1), "there are more or fewer counters")
         within(counts, 0, 2**62, "counters")
-        for name, count in zip(_KEPT, counts.tolist(), strict=True):
+        for name, count in zip(_KEPT, counts.tolist(), strict=False):
             setattr(self.counters, name, bool(count) if name == "tree_full" else count)
         require(
             self.counters.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits"

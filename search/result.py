@@ -221,7 +221,7 @@ class SearchResult(AnswerView):
     workers_lost: int = field(default=0, kw_only=True)
     """How many workers were lost: of a process that died or hung, all."""
     recalled: int = field(default=0, kw_only=True)
-    """Positions that were not evaluated, because they had been before (this run only; else ``playouts``)."""
+    """Positions that were not evaluated, because they had been before."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     simulations_per_s: float | None

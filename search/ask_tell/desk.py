@@ -61,7 +61,7 @@ class Position:
     answer: Answer | None
     """With the priors of ``legal``."""
     recalled: bool
-    """Whether the answer is from the store."""
+    """Whether nobody was asked for it as that leaf, because its answer was there."""
     jobs: list[OpenJob] = field(default_factory=list)
     """The jobs that need its answer."""
 
@@ -226,6 +226,9 @@ class Desk:
             if position.answer is None:
                 self._unanswered[position.number] = position
                 heapq.heappush(self._waiting, position.number)
+            else:
+                # An earlier run had the answer: told as this leaf, or recalled, or that of another leaf.
+                position.recalled = not any(self._told[position.number : position.number + 1])
         return None if added.missing else added.result()
 
     def ask(self, most: int, now_s: float, deadline_s: float) -> list[Leaf]:
@@ -291,8 +294,10 @@ class Desk:
             for number, position in zip(each.numbers, each.positions, strict=True)
             if index >= self._strategy.absorbed and position.answer is not None
         }
-        own = {"told": np.array(self._told, dtype=np.uint64)}
-        return own | {"asked_again": np.array([self.asked_again])} | pack_answers(answers)
+        return {
+            "told": np.array(self._told, dtype=np.uint64),
+            "asked_again": np.array([self.asked_again]),
+        } | pack_answers(answers)
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from a `state`; after `Coordinator.restore`, before `begin`. Raises CorruptState."""

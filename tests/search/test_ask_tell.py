@@ -288,9 +288,10 @@ def test_a_search_that_is_continued_again_and_again_ends_as_one_without_a_break(
         assert not answered & set(out)
         assert opened.done or out
         opened = continued(opened, request)
-    result = opened.result()
-    assert result.digest == with_a_file(request).digest
-    assert len(caller.asked) == len(set(caller.asked))
+    result, expected = opened.result(), with_a_file(request)
+    assert result.digest == expected.digest
+    assert len(caller.asked) == len(set(caller.asked)) == result.playouts
+    assert result.playouts + result.recalled == expected.playouts
     assert result.resumed >= breaks > 2
 
 

@@ -32,12 +32,8 @@ export class Watch {
   open(search, { mover = null, shares = true, players = [] } = {}) {
     this.close();
     this.about = { mover, shares, players };
-    this.id = search.id;
-    this.request = search.request;
-    this.state = search.state;
-    this.progress = search.progress;
-    this.result = search.result;
-    this.error = search.error;
+    const { id, request, state, progress, result, error } = search;
+    Object.assign(this, { id, request, state, progress, result, error });
     this.connected = true;
     this.values = [];
     this.rates = [];
@@ -65,7 +61,6 @@ export class Watch {
   /** Watch no more; the search goes on. */
   close() {
     this.stop();
-    this.stop = () => {};
     this.host.hidden = true;
   }
 
@@ -185,13 +180,15 @@ export class Watch {
   }
 
   #facts(shown) {
+    const { evaluator, strategy, seed } = this.request;
     const facts = [
-      ["Playouts", whole(shown.playouts)],
-      ["Playouts/s", rate((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations))],
+      [evaluator ? "Evaluations asked for" : "Playouts", whole(shown.playouts)],
+      evaluator
+        ? ["Recalled", `${whole(shown.recalled)} (${percent(shown.recalled / Math.max(1, shown.recalled + shown.playouts))})`]
+        : ["Playouts/s", rate((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations))],
       ["Tree", `${whole(shown.tree_nodes)} nodes`],
       ["Jobs of workers", `${whole(shown.jobs)} done${shown.jobs_retried ? `, ${shown.jobs_retried} repeated` : ""}`],
     ];
-    const { strategy, seed } = this.request;
     const lanes = shown.lanes ?? this.request.lanes;
     return [
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,15 @@ def test_counters_that_cannot_be_are_refused(place: int, value: int, kept: Path)
     write_archive(kept, read_description(kept), arrays)
     with pytest.raises(InvalidInput, match="a sound checkpoint"):
         read_checkpoint(kept).open()
+
+
+def test_a_checkpoint_of_0_1_0_has_a_counter_less(kept: Path) -> None:
+    arrays = read_arrays(kept)
+    for sound in (True, False):
+        arrays["counters"] = arrays["counters"][:-1]
+        write_archive(kept, read_description(kept), arrays)
+        with nullcontext() if sound else pytest.raises(InvalidInput, match="a sound checkpoint"):
+            assert read_checkpoint(kept).open().coordinator.counters.recalled == 0
 
 
 def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:

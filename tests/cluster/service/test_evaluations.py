@@ -339,7 +339,7 @@ def test_a_server_that_is_stopped_asks_for_nothing_twice(tmp_path: Path, digest:
 def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Path, digest: str) -> None:
     program = (sys.executable, "-c", QUICK)
     with Server(tmp_path, "--checkpoint-every", "0.1", program=program) as server:
-        remote = Remote(server)
+        remote = Remote(server, evaluator_version="m-1")
         command = [sys.executable, "-c", CLIENT, remote.url, "0.2"]
         clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
         eventually(lambda: (remote.view()["progress"] or {"simulations": 0})["simulations"] >= 10)
@@ -351,6 +351,11 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
         late = remote.post({"id": "0-0123456789abcdef", "value": 0.5}).json()
         assert late == {"id": remote.id, "state": "done", "taken": 0, "refused": []}
         assert server.count() == 1
+        # All that was asked for before and after the death is kept.
+        again = Remote(server, evaluator_version="m-1")
+        second = again.result()
+        assert (second["digest"], second["playouts"], again.ask()) == (digest, 0, [])
+        assert second["recalled"] == result["playouts"] + result["recalled"] > result["playouts"]
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from tests.cluster.service.browser import REPORT, Visitor
 from tests.cluster.service.process import Server
+from tests.cluster.service.test_evaluations import Remote
 
 pytestmark = pytest.mark.slow
 
@@ -171,6 +172,30 @@ def test_a_search_says_in_a_sentence_why_it_ended(
     expect(visitor.page.locator("#game")).to_have_value(game.partition(":")[0])
     sizes = visitor.page.locator("#option-size").evaluate_all("all => all.map(({ value }) => value)")
     assert sizes == re.findall("size=(.*)", game)
+
+
+def test_what_a_store_of_evaluations_saves_is_shown(browser: Browser, server: Server) -> None:
+    """While a search runs and at its end, on a phone too; a later search asks for nothing."""
+    found = Visitor(browser, server.url, viewport={"width": 390, "height": 844}, color_scheme="dark")
+    facts = found.page.locator("#watch .facts > div")
+    for told in (True, False):
+        remote = Remote(server, evaluator_version="m-1")
+        found.page.goto(f"{server.url}/#/searches/{remote.id}")
+        if told:
+            remote.run(turns=12)
+            found.page.click("text=Details of the search")
+            expect(facts.filter(has_text="Recalled")).to_have_text(re.compile(r"Recalled[1-9]\d* \(\d+ %\)"))
+            remote.run()
+        asked, recalled = (remote.result()[name] for name in ("playouts", "recalled"))
+        expect(facts.filter(has_text="asked for")).to_have_text(f"Evaluations asked for{asked}")
+        share = int(100 * recalled / (recalled + asked) + 0.5)
+        expect(facts.filter(has_text="Recalled")).to_have_text(f"Recalled{recalled} ({share} %)")
+        assert (len(remote.told), recalled > 0) == (asked, True)
+        expect(found.page.locator("#watch")).not_to_contain_text("Playouts")
+    assert asked == 0
+    assert found.page.evaluate("document.documentElement.scrollWidth") == 390
+    found.leave()
+    assert found.complaints == []
 
 
 def test_while_a_game_is_prepared_the_board_of_another_is_out_of_reach(visitor: Visitor) -> None:
