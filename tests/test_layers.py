@@ -80,7 +80,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.front_door": 375},
     {"cluster.launch": 227},
     {"cluster.matches": 1_001, "cluster.client": 388},
-    {"cluster.planning": 389, "cluster.play": 616, "cluster.analysis": 1_368},
+    {"cluster.planning": 389, "cluster.play": 616, "cluster.analysis": 1_367},
     {"cluster.lab": 4_849},
     {"cluster.service": 4_657},
     {"cluster.commands": 1_284},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 407,
     "tests.games": 4_859,
     "tests.search": 5_096,
-    "tests.cluster": 13_495,
+    "tests.cluster": 13_522,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_122, "all tests": 25_798, "lines of the page": 5_207, "words of READMEs": 11_216}
+OTHERS = {"product": 41_121, "all tests": 25_825, "lines of the page": 5_207, "words of READMEs": 11_231}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
