@@ -12,7 +12,7 @@ import pytest
 from cluster.client.client import Client
 from cluster.service.kept_trees import MOST, KeptTrees
 from games.errors import InvalidInput
-from search.tree.arena import USED, new_tree, tree_bytes
+from search.tree.arena import new_tree, tree_bytes
 from tests.cluster.searches import compiled_only
 from tests.cluster.service.process import Server, searching
 from tests.waiting import eventually
@@ -109,30 +109,17 @@ def test_the_memory_of_trees_is_bounded(tmp_path: Path) -> None:
 
 
 def test_the_oldest_trees_are_given_up() -> None:
-    tree = new_tree(100)
-    trees = KeptTrees(4 * tree_bytes(tree))
-
-    def kept() -> list[int]:
-        found = []
-        for number in range(MOST + 9):
-            try:
-                trees.check(FIRST | {"moves": [], "continues": str(number)})
-                found.append(number)
-            except InvalidInput:
-                pass
-        return found
-
-    for number in range(6):
-        trees.keep(str(number), FIRST | {"moves": []}, tree)
-    assert kept() == [2, 3, 4, 5]
-    large = new_tree(100)
-    large.counts[USED] = 3
-    trees.keep("3", FIRST | {"moves": []}, large)
-    assert kept() == [3, 5]
-    trees = KeptTrees(2**30)
-    for number in range(MOST + 2):
-        trees.keep(str(number), FIRST | {"moves": []}, tree)
-    assert kept() == list(range(2, MOST + 2))
+    tree, body = new_tree(100), FIRST | {"moves": []}
+    for most_bytes, kept in ((4 * tree_bytes(tree), 4), (2**30, MOST)):
+        trees = KeptTrees(most_bytes)
+        for number in range(kept + 1):
+            trees.keep(str(number), body, tree)
+        # A search that was resumed has ended last.
+        trees.keep("1", body, tree)
+        for number in (1, 2, kept):
+            assert trees.check(body | {"continues": str(number)}) == (body, tree)
+        with pytest.raises(InvalidInput):
+            trees.check(body | {"continues": "0"})
 
 
 @compiled_only
