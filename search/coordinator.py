@@ -358,6 +358,7 @@ class Coordinator:
             simulations=counters.simulations,
             playouts=counters.playouts,
             recalled=counters.recalled,
+            kept_visits=search.kept_visits,
             tree_nodes=self.tree_nodes,
             tree_full=counters.tree_full,
             jobs=search.strategy.absorbed,
@@ -398,7 +399,8 @@ class Coordinator:
         for name, count in zip(_KEPT, counts.tolist(), strict=False):
             setattr(self.counters, name, bool(count) if name == "tree_full" else count)
         require(
-            self.counters.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits"
+            self.counters.simulations + self.search.kept_visits == strategy.tree.visits[ROOT],
+            "simulations are not as many as visits",
         )
         self.stopped_by = stopped_by
         if not self.finished:

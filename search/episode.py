@@ -124,7 +124,7 @@ class Planner:
                 if len(legal) > 1:
                     searched, ran = self._search(state, seed, steps, len(legal), kept.at(past))
                     if not self._learns:
-                        kept.keep(searched, past)
+                        kept.keep(searched.tree, past)
                     simulations += ran
                     if searched.outlook.value > worth:
                         line, worth = list(searched.outlook.line), searched.outlook.value

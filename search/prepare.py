@@ -116,6 +116,8 @@ def open_search(
     strategy: str | None = None,
     external: bool = False,
     whole_spec: str | None = None,
+    kept: tuple[Tree, int] | None = None,
+    kept_visits: int = 0,
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
@@ -123,7 +125,7 @@ def open_search(
     Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file is
     refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the request
     may, and must, name the evaluator EXTERNAL. ``whole_spec``: the full spec of the game, if it was
-    loaded, and so tried out, before.
+    loaded, and so tried out, before. ``kept`` and ``kept_visits``: as in `open_view`.
 
     Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
     little memory. May take seconds, because kernels are compiled.
@@ -147,8 +149,10 @@ def open_search(
         source,
         evaluator,
         strategy,
-        allowed=allowed,
-        least=least,
+        kept,
+        allowed,
+        least,
+        kept_visits,
     )
     return replace(opened, request=request, root_state=root_state)
 
@@ -165,14 +169,16 @@ def open_view(
     kept: tuple[Tree, int] | None = None,
     allowed: tuple[int, ...] = (),
     least: tuple[tuple[int, int], ...] = (),
+    kept_visits: int = 0,
 ) -> Search:
     """A search from ``view``: what ``mover`` sees (Game.observation).
 
     Position and moves of the request are not used. ``num_legal`` is the number of legal moves, ``evaluator``
     the text of the evaluator's file, ``strategy_source`` that of the strategy's; None reads it. ``kept``: an
-    earlier search's tree, and its node at ``view``, from which strategies tree and leaf go on. ``allowed``:
-    the moves that are searched, empty: all; ``least``: the least visits of some. Raises InvalidInput as
-    `open_search` does.
+    earlier search's tree, and its node at ``view``, from which strategies tree and leaf go on, unless moves
+    of the root are chosen; ``kept_visits``: those of a search that is restored. ``allowed``: the moves that
+    are searched, empty: all; ``least``: the least visits of some. Raises InvalidInput as `open_search`
+    does.
     """
     compile_for(f"{game.name}, strategy {request.strategy}")
     if strategy_source is None and is_class(request.strategy):
@@ -204,9 +210,10 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
-    if strategy.lanes_alone:
+    if strategy.lanes_alone or allowed or least:
         kept = None
-    kept_visits = 0 if kept is None else int(kept[0].visits[kept[1]])
+    if kept is not None:
+        kept_visits = int(kept[0].visits[kept[1]])
     total += kept_visits
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
     if kept is not None:

@@ -222,6 +222,8 @@ class SearchResult(AnswerView):
     """How many workers were lost: of a process that died or hung, all."""
     recalled: int = field(default=0, kw_only=True)
     """Positions that were not evaluated, because they had been before."""
+    kept_visits: int = field(default=0, kw_only=True)
+    """Visits of the position by the search that this one continues; moves have theirs too."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     simulations_per_s: float | None
@@ -245,6 +247,7 @@ class SearchResult(AnswerView):
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
             ("ran on", self.ran_on + resumed),
             *([("recalled", shared(self.recalled, self.playouts))] if self.recalled else []),
+            *([("kept", counted(self.kept_visits, "visit"))] if self.kept_visits else []),
             ("tree", counted(self.tree_nodes, "node")),
             ("stopped by", self.stopped_by),
             ("digest", self.digest[:DIGEST_SHOWN]),
@@ -291,7 +294,7 @@ def answer(search: Search) -> Answer:
     best_line = values = None
     if outlook.line:
         best_line = BestLine(outlook.value, line_texts(game, state, outlook.line))
-    if outlook.totals and (visits := int(search.strategy.tree.visits[ROOT])):
+    if outlook.totals and (visits := int(search.strategy.tree.visits[ROOT]) - search.kept_visits):
         values = tuple(total / visits for total in outlook.totals)
     return Answer(
         best_move=game.format_move(state, best.move),

@@ -91,6 +91,8 @@ class Checkpoint:
     game_source: str | None
     evaluator_source: str | None
     strategy_source: str | None
+    kept_visits: int
+    """`Search.kept_visits`."""
     elapsed_s: float
     stopped_by: str | None
     """Why the search ended finally (one of OVER); None if it can be resumed."""
@@ -114,6 +116,7 @@ class Checkpoint:
             strategy=self.strategy_source,
             external=external,
             whole_spec=self.game,
+            kept_visits=self.kept_visits,
         ).coordinator
         if self.stopped_by is not None:
             coordinator.executor, coordinator.workers, coordinator.workers_lost = self.ran_on
@@ -168,6 +171,7 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             game_source=_take(description, "game_source", str, types.NoneType),
             evaluator_source=_take(description, "evaluator_source", str, types.NoneType),
             strategy_source=_take(description, "strategy_source", str, types.NoneType),
+            kept_visits=_take(description, "kept_visits", int, types.NoneType) or 0,
             elapsed_s=float(elapsed_s),
             stopped_by=stopped_by,
             code=_take(description, "code", str),
@@ -288,6 +292,7 @@ def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[
         "game_source": search.context.game_source,
         "evaluator_source": search.context.evaluator_source,
         "strategy_source": search.context.strategy_source,
+        "kept_visits": search.kept_visits,
         "elapsed_s": elapsed_s,
         "stopped_by": stopped_by if stopped_by in OVER else None,
     }

@@ -57,6 +57,11 @@ ANALYSIS_EXAMPLE: dict[str, Any] = {
         {"id": "b", "maxVisits": 500},
     ],
 }
+CONTINUES_HELP = (
+    "The id of one of the latest searches that have ended, equal to this one but for `simulations`, "
+    "`seconds`, `memory_mb`, `seed`, `priority`, and further `moves`: this one begins with the visits that "
+    "it left (`kept_visits` of the result; 0 with root, `allow`, `avoid` or `least_visits`). null: with none."
+)
 MOST_POSITIONS = 10_000
 """Largest number of positions of an analysis."""
 MOST_EVALUATIONS = 1024
@@ -128,10 +133,12 @@ class SearchBase(Strict):
         le=PRIORITIES[1],
         description="Searches of a higher priority begin, and get workers, before searches of a lower one.",
     )
+    continues: Annotated[str, Field(max_length=64)] | None = Field(default=None, description=CONTINUES_HELP)
 
     def request(self, limits: Limits) -> SearchRequest:
         """The request of this search. Raises InvalidInput."""
-        values = self.model_dump(exclude={"priority", "positions"}) | {"moves": tuple(self.moves)}
+        values = self.model_dump(exclude={"priority", "continues", "positions"})
+        values["moves"] = tuple(self.moves)
         if values.get("evaluator") is not None:
             if values["seconds"] is not None:
                 raise InvalidInput("seconds", values["seconds"], "null with an external evaluator")
@@ -197,6 +204,7 @@ class AnalysisBody(SearchBody):
         "from the defaults.",
     )
     evaluator: None = Field(default=None, description="null: workers do all of a search.")
+    continues: None = Field(default=None, description="null: each begins with nothing.")
 
 
 class PositionBody(Strict):

@@ -30,6 +30,7 @@ from cluster.service.cluster_watch import ClusterWatch, Seen
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.external_run import ExternalRun
 from cluster.service.kept_analyses import Analysis
+from cluster.service.kept_trees import KeptTrees
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.live import FINAL, Feed, Live, final_data
@@ -96,6 +97,7 @@ class Searches:
         self._suspects: set[str] = set()
         """Ids of searches that fail if the server dies once more while they run; each of them runs alone."""
         self._ended = 0
+        self._trees = KeptTrees(limits.memory_mb * 2**20)
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
         self._long_lived = LongLived()
         self.recorder = recorder or Recorder()
@@ -137,6 +139,7 @@ class Searches:
         fingerprint = body.fingerprint()
         # Hidden information is not stored: the search does not use it, and other clients must not see it.
         body = body.model_copy(update={"position": seen})
+        self._trees.check(body.model_dump())
         with self._lock:
             self.refuse_if_full(len(self._waiting), "search", "searches")
             search_id = uuid.uuid4().hex
@@ -287,6 +290,8 @@ class Searches:
         if result is None:
             self._conclude(live, FAILED, problem=Problem(500, error or ""))
         else:
+            assert live.run is not None
+            self._trees.keep(live.id, live.body, live.run.search.strategy.tree)
             self._conclude(live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json())
         self.metrics.settle()
 
@@ -385,7 +390,7 @@ class Searches:
             request = SearchBody.model_validate(live.body).request(self.limits)
             self.games.admit(request)
             self._note_opening(live)
-            opened = self._opened(live.id, request)
+            opened = self._opened(live, request)
             live.curve = [point for point in self.curve(live.id) if point[0] <= opened.elapsed_s]
             external = request.evaluator == EXTERNAL
             if not external:
@@ -420,9 +425,9 @@ class Searches:
         while not stored.wait(NOTED_S) and not self.draining:
             pass
 
-    def _opened(self, search_id: str, request: SearchRequest) -> Opened:
+    def _opened(self, live: Live, request: SearchRequest) -> Opened:
         """Open the search from its checkpoint if there is a valid one, else from the beginning."""
-        path, external = self._path(search_id), request.evaluator == EXTERNAL
+        path, external = self._path(live.id), request.evaluator == EXTERNAL
         if path.exists():
             try:
                 checkpoint = read_checkpoint(path)
@@ -431,9 +436,10 @@ class Searches:
                         LOG.warning("%s", line)
                     return checkpoint.open(files=False, external=external)
             except InvalidInput as error:
-                LOG.warning("search %s begins anew: %s", search_id, error)
+                LOG.warning("search %s begins anew: %s", live.id, error)
+        kept = self._trees.at(live.body, request)
         request = for_workers(request, self.pool.executor.num_workers, self.limits.lanes)
-        return begun(request, files=False, external=external)
+        return begun(request, files=False, external=external, kept=kept)
 
     def _conclude(
         self, live: Live, state: str, result: dict[str, Any] | None = None, problem: Problem | None = None

@@ -204,7 +204,7 @@ class Uct(Player):
             worker.prepare(opened.context)
         coordinator, _ = run_inline(opened, worker.clock if worker else self.clock, worker)
         if self._kept is not None and past is not None:
-            self._kept.keep(opened.strategy, past)
+            self._kept.keep(opened.strategy.tree, past)
         simulations = coordinator.counters.simulations
         children = [child for child in opened.strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)

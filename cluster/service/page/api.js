@@ -12,6 +12,7 @@ export class Problem extends Error {
     const other = `Status ${status}, and not from Banyan: a proxy may ask for a login, or wait for the server.`;
     super(body?.detail || (status ? other : "The server does not answer."));
     this.status = status;
+    this.field = body?.field;
   }
 }
 

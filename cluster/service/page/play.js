@@ -31,6 +31,7 @@ export class Play {
       ended: (final) => this.#answered(final),
     });
     this.turn = 0;
+    this.left = {};
     byId("undo").addEventListener("click", () => this.#undo());
     byId("hint").addEventListener("click", () => this.#hint());
     byId("draw").addEventListener("click", () => this.#draw());
@@ -114,6 +115,7 @@ export class Play {
   #leave(next = null) {
     this.#drop(next);
     this.asking = null;
+    this.left = {};
     return this.turn;
   }
 
@@ -211,8 +213,12 @@ export class Play {
     }
     const body = { game: this.plan.game, moves: this.moves, ...settingsOf(side, this.game), ...side.effort, seed: this.moves.length };
     if (this.start !== null) body.position = this.start;
+    const left = this.left[this.position.player];
+    const goesOn = left?.moves.every((move, i) => move === this.moves[i]);
+    const begin = (more) => api.begin({ ...body, ...more }, () => turn === this.turn);
     await this.#try(turn, async () => {
-      const search = await api.begin(body, () => turn === this.turn);
+      // The server keeps the latest trees alone.
+      const search = await begin(goesOn ? { continues: left.id } : {}).catch((error) => (error.field === "continues" ? begin({}) : Promise.reject(error)));
       if (turn !== this.turn) {
         api.cancel(search.id).catch(() => {});
         return;
@@ -258,9 +264,16 @@ export class Play {
     return [" Scores: ", ...scores.flatMap((score, side) => [side ? ", " : "", this.#side(side), ` ${score}`]), "."];
   }
 
-  #answered({ state, result }) {
-    this.asked = null;
+  #answered({ state, result, error }) {
+    if (error?.field === "continues") {
+      // The tree was lost with the server.
+      this.left = {};
+      this.#ask(this.turn, this.asking === this.turn);
+      return;
+    }
     const best = result?.best_move ?? null;
+    if (best !== null && this.asked) this.left[this.position.player] = { id: this.asked, moves: [...this.moves] };
+    this.asked = null;
     if (best === null) {
       this.#say(state === "failed" ? "The search failed." : `The search was stopped before it had an answer.${this.asking === this.turn ? " Continue it, or take a move back." : ""}`, true);
       return;

@@ -120,7 +120,7 @@ export class Watch {
       this.#head(),
       this.error ? el("p", { class: "problem", role: "alert" }, this.error.detail) : "",
       shown && shown.best_move !== null ? this.#answer(shown) : el("p", { class: "dim" }, this.#waits()),
-      shown ? el("p", { class: "dim small" }, `${whole(shown.simulations)} simulations in ${seconds(shown.elapsed_s, shown.elapsed_s < 1 ? 3 : 1)}, ${rate(shown.simulations_per_s)}. `, this.result ? endingOf(this.result, this.request) : null) : "",
+      shown ? el("p", { class: "dim small" }, `${whole(shown.simulations)} simulations in ${seconds(shown.elapsed_s, shown.elapsed_s < 1 ? 3 : 1)}, ${rate(shown.simulations_per_s)}. `, this.result ? endingOf(this.result, this.request) : null, this.result?.kept_visits ? ` It began with ${whole(this.result.kept_visits)} visits of the search before.` : null) : "",
       this.#curves(),
       shown ? this.more : "",
     );

@@ -36,6 +36,7 @@ FIELDS = [
         "resumed",
         "workers_lost",
         "recalled",
+        "kept_visits",
     ),
     *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
 ]

@@ -462,6 +462,42 @@ def test_a_server_that_is_killed_and_comes_back(browser: Browser, tmp_path: Path
         found.leave()
 
 
+def test_the_computer_goes_on_from_its_last_search(browser: Browser, tmp_path: Path) -> None:
+    """Unless a move was taken back, or the server was started again."""
+    with Server(tmp_path) as first:
+        found = Visitor(browser, first.url)
+        found.begin("connect_four", "person", "search", 3000)
+
+        def searched(move: str, server: Server = first) -> dict[str, Any]:
+            """The search that answers a move."""
+            number = len(found.played)
+            found.make(move)
+            expect(found.page.locator("#moves li")).to_have_count(number + 2)
+            assert found.my_turn()
+            with server.client() as client:
+                return dict(next(iter(client.searches()["searches"])))
+
+        one = searched("d")
+        reply = one["result"]["pv"][1]
+        two = searched(reply)
+        assert (one["request"]["continues"], two["request"]["continues"]) == (None, one["id"])
+        kept = two["result"]["kept_visits"]
+        assert kept > 0
+        told = f"It began with {kept} visits of the search before."
+        expect(found.page.locator("#watch")).to_contain_text(told)
+        found.page.click("#undo")
+        expect(found.page.locator("#moves li")).to_have_count(2)
+        three = searched("a" if reply != "a" else "b")
+        assert three["request"]["continues"] is None
+        assert found.complaints == []
+        first.kill()
+        with Server(tmp_path, port=first.port) as second:
+            four = searched("c", second)
+            assert four["request"]["continues"] is None and four["state"] == "done"
+            assert "422" in found.complaints.pop()
+        found.leave()
+
+
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
     token = "a-token-of-this-test"
     (tmp_path / "tokens").write_text(token)

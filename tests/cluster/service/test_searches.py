@@ -82,7 +82,7 @@ def test_all_options_reach_the_search(client: Client) -> None:
 
 def test_every_field_of_a_request_can_be_sent_but_for_files() -> None:
     own = {field.name for field in fields(SearchRequest)} - {"stop_when_full"} - OF_EVALUATORS
-    assert set(SearchBody.model_fields) == own | {"priority", "evaluator", "evaluator_version"}
+    assert set(SearchBody.model_fields) == own | {"priority", "continues", "evaluator", "evaluator_version"}
     defaults = SearchBody(game="tictactoe", seconds=1.0).request(Limits())
     assert defaults == SearchRequest("tictactoe", seconds=1.0)
 
