@@ -25,7 +25,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow
 
 BODIES: list[dict[str, Any]] = [
-    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 4, "seed": 1},
+    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 2_000_000, "lanes": 4, "seed": 1},
     {"game": "gomoku:size=5", "strategy": "root", "simulations": 600_000, "lanes": 4, "seed": 2},
     {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 100_000, "lanes": 4, "seed": 3},
     {"game": "tictactoe", "strategy": "tree", "simulations": 300_000, "lanes": 16, "seed": 4},
