@@ -60,24 +60,26 @@ class Launch:
         """Print a line to standard error."""
         self.errors.print(f"banyan: {line}", soft_wrap=True, highlight=False)
 
+    def tell(self, line: str) -> None:
+        """`say`, where progress is shown."""
+        if self._output.progress:
+            self.say(line)
+
     def watch(self, work: Cancellable) -> None:
         """From now on the first signal cancels this work, instead of ending the command."""
         self._interruption.watch(work)
 
     def start_search(self, place: Placement, opened: Opened) -> Session:
         """Start an executor, wait until it can take the jobs of a search, and begin its session."""
-
-        def explain(line: str) -> None:
-            if self._output.progress:
-                self.say(line)
-
         with self._waiting(place, place.on_ray) as tell:
-            session = started_session(opened, self._start(place, tell, explain=explain))
+            session = started_session(opened, self._start(place, tell, explain=self.tell))
         self._say_joined(place, session.executor)
         workers, lanes = session.executor.num_workers, session.search.plan.lanes
-        if workers > lanes and self._output.progress:
+        if workers > lanes:
             has = "a lane" if workers - lanes == 1 else "lanes"
-            self.say(f"{workers - lanes} of {workers} workers idle without {has}: --lanes {workers} uses all")
+            self.tell(
+                f"{workers - lanes} of {workers} workers idle without {has}: --lanes {workers} uses all"
+            )
         return session
 
     def start_executor(self, place: Placement) -> Executor:
@@ -90,8 +92,8 @@ class Launch:
         return executor
 
     def _say_joined(self, place: Placement, executor: Executor) -> None:
-        if place.address is not None and self._output.progress:
-            self.say(
+        if place.address is not None:
+            self.tell(
                 f"joined the Ray cluster at {place.address} with {counted(executor.num_workers, 'worker')}"
             )
 

@@ -58,6 +58,8 @@ LEAST_AHEAD = 4
 """Least number of tasks given ahead to each worker."""
 WEIGHT = 0.1
 """Weight of the newest position in what is known of how long they take."""
+UNUSUAL = 2.0
+"""How many times as long as usual a position counts at most: the first one loads kernels."""
 SHORT_S = 0.001
 """Worker time of a position beside its simulations, in seconds."""
 LINES_AT_ONCE = 1_000
@@ -78,13 +80,13 @@ class Level:
         self._ledger: Ledger[Task] = Ledger()
         self._work = 0
         """Of the pending tasks."""
-        self._slowness = 1.0
+        self.slowness = 1.0
         """How many times as long as expected positions have taken."""
 
     def task(self, number: int, position: Position, seconds: float) -> Task:
         """The task of a position, which is pending from now on; ``seconds``: how long it is expected to
         take."""
-        work = max(1, round(self._slowness * seconds / WORK_UNIT_S))
+        work = max(1, round(self.slowness * seconds / WORK_UNIT_S))
         task = Task(number, Unit(number, position), work, self.context)
         self._ledger.hand_out(number, task)
         self._work += task.work
@@ -124,7 +126,7 @@ class Level:
             self.engine.queue.ended(self.context, event.result)
             self.counters.simulations += event.result.simulations
             times = event.result.duration_s / self.engine.takes_s(position)
-            self._slowness += WEIGHT * (times - self._slowness)
+            self.slowness += WEIGHT * (min(times, UNUSUAL * self.slowness) - self.slowness)
             self.engine.finish(position, event.result.found)
         else:
             self.engine.finish(position, failure(position, reason))
@@ -307,6 +309,24 @@ class Engine:
         ):
             self._opening = True
             self.aside(partial(self._open, heapq.heappop(self._long)[2]))
+
+    @property
+    def left_s(self) -> float:
+        """About how long one worker needs for what waits: each position as long as the next one; infinite if
+        a search of all workers waits."""
+        if self._long or not self._waiting:
+            return math.inf if self._long else 0.0
+        level = self._levels.get(self.level_of(self._waiting[0][2]))
+        slowness = level.slowness if level else 1.0
+        return slowness * self.takes_s(self._waiting[0][2]) * len(self._waiting)
+
+    def move_to(self, executor: Executor, queue: PoolQueue) -> None:
+        """Go on with another executor and its queue, which get all positions that are pending; no search of
+        all workers may run."""
+        for priority, level in self._levels.items():
+            queue.open(level.context, priority, bundle_s=SHARED_BUNDLE_S)
+        self.executor, self.queue = executor, queue
+        self._drive.move_to(executor)
 
     def level_of(self, position: Position) -> int:
         """The priority of a position among all tasks of the executor."""

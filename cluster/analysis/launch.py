@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import threading
 import time
@@ -22,17 +23,20 @@ from cluster.analysis.queries import BadQuery, Position, Queries
 from cluster.analysis.session import GameSession, Grammar, Lines
 from cluster.analysis.ugi import FIXED, Ugi
 from cluster.analysis.worker import Analysed, AnalysisWorker
-from cluster.launch import Launch, launch
+from cluster.launch import UNIT_TIMEOUT_S, Launch, launch
 from cluster.report.table import Table, left, right, write_csv
 from cluster.runtime.jobset import LINE_S
 from cluster.runtime.pool_queue import PoolQueue
 from cluster.runtime.queue import IN_FLIGHT
+from cluster.runtime.tasks import Executor
 from cluster.system.allocator import give_memory_back
 from cluster.system.files import append, replace_text
 from cluster.system.interruption import FAILED, INTERRUPTED
 from cluster.system.kept_folder import held, whole_lines
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output, count, duration, rate, results, write
+from cluster.workers.choose import on_this_machine
+from cluster.workers.handover import PAYS_S, Coming
 from cluster.workers.placement import Placement
 from games.errors import InvalidInput, counted
 from search.players.presets import STRONGEST, with_preset
@@ -62,10 +66,7 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
             file.flush()
 
         engine = _engine(started, context, place, write)
-        if output.progress:
-            started.say(
-                f"ready for queries on {context.game}, {counted(engine.executor.num_workers, 'worker')}"
-            )
+        started.tell(f"ready for queries on {context.game}, {counted(engine.executor.num_workers, 'worker')}")
         lines: SimpleQueue[str | bytes | None] = SimpleQueue()
         _read_input(lines.put)
         engine.run(lines, waits=waits)
@@ -224,10 +225,48 @@ def positions_of(file: Path) -> list[Position]:
     return found.positions
 
 
+class Beginner(Engine):
+    """Searches in this process, until there is enough to do for workers on Ray; they take over then."""
+
+    def __init__(self, started: Launch, place: Placement, *arguments: Any) -> None:
+        """``place``: of the workers. ``arguments``: as in `Engine`."""
+        super().__init__(*arguments)
+        self._started, self._place = started, place
+        self._workers_queue = PoolQueue()
+        self._coming: Coming | None = None
+        # The lanes of a long search are for all workers.
+        self.most_long = 0
+
+    def turn(self) -> None:
+        if self._coming is None:
+            if self.left_s >= PAYS_S:
+                self._coming = Coming(self._start, None)
+                self._started.stack.callback(self._coming.close)
+        elif self._coming.over and self.most_long == 0:
+            self._take_over(self._coming)
+        super().turn()
+
+    def _start(self, cancelled: threading.Event) -> Executor:
+        options = {"make_worker": AnalysisWorker, "queue": self._workers_queue, "in_flight": IN_FLIGHT}
+        return self._place.start(None, UNIT_TIMEOUT_S, cancelled=cancelled, **options)
+
+    def _take_over(self, coming: Coming) -> None:
+        self.most_long = math.inf
+        if coming.executor is None:
+            self._started.say(f"no workers could be started ({coming.error}): this process searches on")
+            return
+        self.move_to(coming.executor, self._workers_queue)
+        self._started.tell(f"{counted(self.executor.num_workers, 'worker')} took over")
+
+
 def _engine(started: Launch, context: Analysed, place: Placement, write: Callable[[Any], None]) -> Engine:
-    queue = PoolQueue()
-    executor = started.start_units(place, AnalysisWorker, queue=queue, in_flight=IN_FLIGHT)
-    engine = Engine(context, executor, queue, write, version("banyan-mcts"))
+    """An engine, on workers from the beginning where the user asks for Ray or for what only Ray has."""
+    queue, begins = PoolQueue(), place.executor == "auto" and not place.on_ray and place.job_timeout is None
+    first = replace(place, executor="inline", workers=1) if begins else place
+    executor = started.start_units(first, AnalysisWorker, queue=queue, in_flight=IN_FLIGHT)
+    rest = context, executor, queue, write, version("banyan-mcts")
+    several = begins and on_this_machine(place.range) > 1
+    engine = Beginner(started, place, *rest) if several else Engine(*rest)
     started.watch(engine)
     return engine
 

@@ -50,6 +50,14 @@ class PositionSearch(SearchRequest):
 class AnalysisPlace(GamePlace):
     """Where positions are searched."""
 
+    executor: str = option(
+        "auto",
+        "auto|ray|inline",
+        "Run on workers of Ray (ray), or in one thread of this process (inline). auto: begin in this "
+        "process, and move to workers of Ray if more than about 8 s of work wait; with --address it means "
+        "ray.",
+        PLACE,
+    )
     job_timeout: float | None = timeout_option("a position", "the position is searched", 3600)
 
 
@@ -78,9 +86,9 @@ class EnginePlace(AnalysisPlace):
     executor: str = option(
         "auto",
         "auto|ray|threads|inline",
-        "analysis: on workers of Ray (auto, ray), or in one thread of this process (inline). gomocup, ugi: "
-        "in threads of this process (auto, threads), in one (inline), or on workers of Ray (ray, and auto "
-        "with --address).",
+        "In one thread of this process (inline), or on workers of Ray (ray, and auto with --address). auto: "
+        "gomocup and ugi in threads of this process; analysis begins in this process, and moves to workers "
+        "of Ray if more than about 8 s of work wait.",
         PLACE,
     )
 

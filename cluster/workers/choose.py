@@ -83,11 +83,10 @@ def _handover(
 ) -> HandoverExecutor:
     """An executor that begins in this process."""
 
-    def start() -> Executor:
-        return RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=made.closing)
+    def start(cancelled: threading.Event) -> Executor:
+        return RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=cancelled)
 
-    made = HandoverExecutor(start, on_this_machine(wanted), explain)
-    return made
+    return HandoverExecutor(start, on_this_machine(wanted), explain)
 
 
 def on_this_machine(wanted: Workers) -> int:

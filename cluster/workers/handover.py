@@ -38,18 +38,64 @@ LOOK_S = 0.3
 """Seconds that a search runs before its remaining time is estimated."""
 
 
+class Coming:
+    """An executor that a thread starts and opens, while this process works."""
+
+    def __init__(self, start: Callable[[threading.Event], Executor], context: Any) -> None:
+        """``start`` creates the executor; it must give up when its argument is set. ``context``: as in
+        `Executor.open`."""
+        self.executor: Executor | None = None
+        """The open executor; None before `over`, and if there is an ``error``."""
+        self.error: Exception | None = None
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, args=(start, context), name="start", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether the executor is there, or could not be started."""
+        return not self._thread.is_alive()
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait until it is `over`, or for at most so many seconds."""
+        self._thread.join(timeout_s)
+
+    def _run(self, start: Callable[[threading.Event], Executor], context: Any) -> None:
+        started = None
+        try:
+            started = start(self._closing)
+            started.open(context)
+        except Exception as error:
+            self.error = error
+        with self._lock:
+            if not self._closing.is_set() and self.error is None:
+                self.executor = started
+                return
+        if started is not None:
+            started.close()
+
+    def close(self) -> None:
+        """Close the executor, also one that is still being started."""
+        with self._lock:
+            self._closing.set()
+        self.join(CLOSE_S)
+        if self.executor is not None:
+            self.executor.close()
+
+
 class HandoverExecutor(Executor):
     """Runs tasks in threads for good, or in this process and then on the executor that ``start`` returns."""
 
     def __init__(
         self,
-        start: Callable[[], Executor],
+        start: Callable[[threading.Event], Executor],
         workers: int,
         notify: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``start`` creates an executor with ``workers`` workers; it is called in a thread. ``notify`` is
-        called with a line that says which executor runs the search and why."""
+        """``start`` creates an executor with ``workers`` workers, as in `Coming`. ``notify`` is called with a
+        line that says which executor runs the search and why."""
         self.left_s: Callable[[], float] | None = None
         """Estimates the remaining seconds of the search at the present speed. None: the search stays in this
         process."""
@@ -63,14 +109,9 @@ class HandoverExecutor(Executor):
         self._out: dict[int, Task] = {}
         """Submitted tasks without a result, by index; only while this process runs them."""
         self._opened_s = 0.0
-        self._starting: threading.Thread | None = None
-        self._started: Executor | None = None
-        self._error: Exception | None = None
+        self._coming: Coming | None = None
         self._told = False
         """Whether ``notify`` was told that the search stays in this process."""
-        self.closing = threading.Event()
-        """Set when workers are no longer wanted; ``start`` must give up then."""
-        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -115,10 +156,10 @@ class HandoverExecutor(Executor):
     def wait(self, timeout_s: float) -> list[Event]:
         if self._executor is not self._inline:
             return self._executor.wait(timeout_s)
-        if self._starting is None:
+        if self._coming is None:
             self._start_if_it_pays()
-        elif not self._starting.is_alive():
-            self._hand_over()
+        elif self._coming.over:
+            self._hand_over(self._coming)
         events = self._executor.wait(timeout_s)
         for event in events:
             if isinstance(event, JobDone):
@@ -130,16 +171,11 @@ class HandoverExecutor(Executor):
         self._executor.drop()
 
     def close(self) -> None:
-        with self._lock:
-            self.closing.set()
-            started = self._started
         self._inline.close()
         if isinstance(self._executor, ThreadsExecutor):
             self._executor.close()
-        if self._starting is not None:
-            self._starting.join(CLOSE_S)
-        if started is not None:
-            started.close()
+        if self._coming is not None:
+            self._coming.close()
 
     def _start_if_it_pays(self) -> None:
         if self.left_s is None or self._clock() < self._opened_s + LOOK_S:
@@ -157,32 +193,18 @@ class HandoverExecutor(Executor):
             self._told = True
             return
         self._notify(f"{about}: starting {counted(self._wanted, 'worker')}; this process searches meanwhile")
-        self._starting = threading.Thread(target=self._run_start, name="start", daemon=True)
-        self._starting.start()
+        self._coming = Coming(self._start, self._context)
 
-    def _run_start(self) -> None:
-        started = None
-        try:
-            started = self._start()
-            started.open(self._context)
-        except Exception as error:
-            self._error = error
-        with self._lock:
-            if not self.closing.is_set() and self._error is None:
-                self._started = started
-                return
-        if started is not None:
-            started.close()
-
-    def _hand_over(self) -> None:
-        self._starting = None
-        if self._started is None:
-            self._wanted, self._told = 1, True
-            self._notify(f"no workers could be started ({self._error}): the search continues in this process")
+    def _hand_over(self, coming: Coming) -> None:
+        if coming.executor is None:
+            self._coming, self._wanted, self._told = None, 1, True
+            self._notify(
+                f"no workers could be started ({coming.error}): the search continues in this process"
+            )
             return
         self._inline.drop()
         self._inline.close()
-        self._executor = self._started
+        self._executor = coming.executor
         self._executor.submit(self._out[key] for key in sorted(self._out))
         self._out.clear()
         self._notify(f"{counted(self._executor.num_workers, 'worker')} took over")

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,17 +18,21 @@ import pytest
 
 import search
 from cluster.analysis.engine import Engine
-from cluster.analysis.launch import analysed
+from cluster.analysis.launch import analysed, run_analysis
 from cluster.analysis.queries import Action, BadQuery, Position, read
 from cluster.analysis.worker import AnalysisWorker
 from cluster.runtime.pool_queue import PoolQueue
+from cluster.runtime.tasks import Executor
 from cluster.system.kept_folder import whole_lines
+from cluster.system.terminal import Output
+from cluster.workers.handover import PAYS_S
 from cluster.workers.inline import InlineExecutor
+from cluster.workers.placement import Placement
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import BANYAN, Here, banyan, start
-from tests.cluster.processes import named
-from tests.waiting import eventually
+from tests.cluster.processes import named, state_of
+from tests.waiting import PATIENCE_S, eventually
 
 DEFAULTS = SearchRequest("tictactoe", simulations=200)
 Answers = list[dict[str, Any]]
@@ -229,11 +235,12 @@ def test_a_file_has_equal_answers_on_any_number_of_workers_and_after_kills(tmp_p
     """A worker is killed, and then the command; it is started again, with other workers."""
     file, outs = lines_of(tmp_path, 72), [tmp_path / f"{n}.jsonl" for n in range(3)]
     command = ("analyze", "tictactoe", str(file), "--simulations", "100000", "--lanes", "1")
-    for out, place in zip(outs, (("--executor", "inline"), ("--workers", "2")), strict=False):
+    ray = ("--executor", "ray", "--workers", "2")
+    for out, place in zip(outs, (("--executor", "inline"), ray), strict=False):
         status, _, err = banyan(*command, "--out", str(out), *place)
         assert status == 0, err
     part = outs[2].with_name("2.jsonl.part")
-    with start(*command, "--out", str(outs[2]), "--workers", "2") as process:
+    with start(*command, "--out", str(outs[2]), *ray) as process:
         eventually(lambda: len(whole_lines(part)) > 3)
         os.kill(named("ray::Banyan", process.pid)[0], signal.SIGKILL)
         eventually(lambda: len(whole_lines(part)) > 20)
@@ -245,6 +252,61 @@ def test_a_file_has_equal_answers_on_any_number_of_workers_and_after_kills(tmp_p
     assert outs[0].read_text() == outs[1].read_text() == outs[2].read_text()
     assert len(outs[0].read_text().splitlines()) == 72
     assert not part.exists()
+
+
+@pytest.mark.slow
+def test_workers_take_over_in_the_middle_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Long enough for Ray to start meanwhile; one position has lanes for all workers."""
+    file, outs = tmp_path / "queries.jsonl", [tmp_path / f"{n}.jsonl" for n in range(2)]
+    file.write_text("".join(f'{{"id": "{n}", "seed": {n}, "lanes": {1 + (n == 50)}}}\n' for n in range(250)))
+    defaults, output = replace(DEFAULTS, simulations=100_000), Output(no_color=True)
+    assert run_analysis(file, defaults, Placement(executor="inline"), output, outs[0]) == 0
+    assert run_analysis(file, defaults, Placement(2), output, outs[1]) == 0
+    assert "2 workers took over" in capsys.readouterr().err
+    assert outs[0].read_text() == outs[1].read_text()
+
+
+def only_here(start: Callable[..., Executor]) -> Callable[..., Executor]:
+    """`Placement.start` where Ray cannot be started."""
+
+    def started(place: Placement, *arguments: Any, **options: Any) -> Executor:
+        if place.executor != "inline":
+            raise ConnectionError("no room")
+        return start(place, *arguments, **options)
+
+    return started
+
+
+@pytest.mark.parametrize("pays_s", [PAYS_S, 0.0])
+def test_a_file_is_searched_without_ray_if_it_is_short_or_there_is_none(
+    pays_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Placement, "start", only_here(Placement.start))
+    monkeypatch.setattr("cluster.analysis.launch.PAYS_S", pays_s)
+    file, output = lines_of(tmp_path, 72), Output(no_color=True)
+    with file.open("a") as opened:
+        opened.write('{"id": "long", "lanes": 2}\n' * (pays_s == 0.0))
+    assert run_analysis(file, DEFAULTS, Placement(2), output, tmp_path / "out.csv") == 0
+    assert ("no workers could be started (no room)" in capsys.readouterr().err) == (pays_s == 0.0)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 73 + (pays_s == 0.0)
+
+
+@pytest.mark.slow
+def test_an_interruption_while_workers_start_leaves_nothing(tmp_path: Path) -> None:
+    """What is answered until then is kept."""
+    file, out = lines_of(tmp_path, 72), tmp_path / "out.jsonl"
+    command = ("analyze", "tictactoe", str(file), "--simulations", "1000000", "--lanes", "1")
+    with start(*command, "--out", str(out), "--workers", "2") as process:
+        eventually(lambda: len(whole_lines(out.with_name("out.jsonl.part"))) > 2)
+        below = named("", process.pid)
+        assert below
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    eventually(lambda: not any(state_of(pid) for pid in below))
 
 
 def test_a_file_that_is_no_text_and_a_wrong_beginning_are_one_error(tmp_path: Path, here: Here) -> None:

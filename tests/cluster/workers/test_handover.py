@@ -82,15 +82,15 @@ def run(strategy: str, observer: Callable[[Session], None] | None, executor: Exe
 def test_workers_that_come_in_the_middle_run_the_jobs_that_are_left(strategy: str) -> None:
     ready, clock, told = threading.Event(), Clock(), list[str]()
     elsewhere = Elsewhere(ready)
-    executor = HandoverExecutor(lambda: elsewhere, 3, told.append, clock)
+    executor = HandoverExecutor(lambda _: elsewhere, 3, told.append, clock)
 
     def half_way(session: Session) -> None:
         # The clock says that the search lasts; the workers are up after three jobs.
         clock.now_s = 2 * LOOK_S
-        if session.search.strategy.absorbed >= 3 and executor._starting is not None and not ready.is_set():
+        if session.search.strategy.absorbed >= 3 and executor._coming is not None and not ready.is_set():
             assert executor.name == "inline"
             ready.set()
-            executor._starting.join()
+            executor._coming.join()
 
     session = run(strategy, half_way, executor)
     alone = run(strategy, None, InlineExecutor())
@@ -112,7 +112,7 @@ def test_workers_that_come_in_the_middle_run_the_jobs_that_are_left(strategy: st
 def test_none_are_started_where_they_do_not_pay(workers: int, left: float, said: str) -> None:
     clock, told = Clock(), list[str]()
 
-    def never() -> Executor:
+    def never(_: threading.Event) -> Executor:
         raise AssertionError("started")
 
     executor = HandoverExecutor(never, workers, told.append, clock)
@@ -132,13 +132,13 @@ def test_none_are_started_where_they_do_not_pay(workers: int, left: float, said:
 def test_where_none_can_be_started_the_search_goes_on() -> None:
     clock, told = Clock(), list[str]()
 
-    def fail() -> Executor:
+    def fail(_: threading.Event) -> Executor:
         raise ConnectionError("Ray could not be started: no room in /dev/shm")
 
     def later(session: Session) -> None:
         clock.now_s = 2 * LOOK_S
-        if executor._starting is not None:
-            executor._starting.join()
+        if executor._coming is not None:
+            executor._coming.join()
 
     executor = HandoverExecutor(fail, 2, told.append, clock)
     session = run("tree", later, executor)
@@ -150,17 +150,17 @@ def test_where_none_can_be_started_the_search_goes_on() -> None:
 def test_workers_that_come_after_the_end_are_ended() -> None:
     ready, clock = threading.Event(), Clock()
     elsewhere = Elsewhere(ready)
-    executor = HandoverExecutor(lambda: elsewhere, 3, lambda line: None, clock)
+    executor = HandoverExecutor(lambda _: elsewhere, 3, lambda line: None, clock)
 
     def later(session: Session) -> None:
         clock.now_s = 2 * LOOK_S
 
     run("tree", later, executor)
-    starting = executor._starting
-    assert starting is not None
+    coming = executor._coming
+    assert coming is not None
     executor.close()
     ready.set()
-    starting.join()
+    coming.join()
     assert elsewhere.closed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -234,7 +235,7 @@ def test_a_search_by_stretches_is_not_handed_over() -> None:
 
     started = list[bool]()
 
-    def never() -> Executor:
+    def never(_: threading.Event) -> Executor:
         started.append(True)
         raise ConnectionError
 
