@@ -28,6 +28,7 @@ from cluster.system.kept_folder import held
 from cluster.system.processes import tell_of_quota
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import Output as Output
+from cluster.workers.handover import Coming
 from cluster.workers.placement import Placement, started_session
 from games.board import draw
 from games.compile.watch import keeping_notes
@@ -158,10 +159,14 @@ class Launch:
             # be closed: it does not know all processes that it has started, and aborts.
             self.errors.print(BEFORE_ANY)
             self._interruption.leave()
-        self.stack.callback(executor.close)
-        self.stack.callback(self._interruption.begin_closing)
+        self.close_at_end(executor)
         self._interruption.install()
         return executor
+
+    def close_at_end(self, executor: Executor | Coming) -> None:
+        """Register an executor to be closed when the command ends."""
+        self.stack.callback(executor.close)
+        self.stack.callback(self._interruption.begin_closing)
 
     @contextmanager
     def _waiting(self, place: Placement, on_ray: bool) -> Iterator[Callable[[str], None]]:

@@ -66,7 +66,9 @@ def run_engine(defaults: SearchRequest, place: Placement, output: Output, *, wai
             file.flush()
 
         engine = _engine(started, context, place, write)
-        started.tell(f"ready for queries on {context.game}, {counted(engine.executor.num_workers, 'worker')}")
+        workers = counted(engine.executor.num_workers, "worker")
+        where = "in this process at first" if isinstance(engine, Beginner) else workers
+        started.tell(f"ready for queries on {context.game}, {where}")
         lines: SimpleQueue[str | bytes | None] = SimpleQueue()
         _read_input(lines.put)
         engine.run(lines, waits=waits)
@@ -241,7 +243,7 @@ class Beginner(Engine):
         if self._coming is None:
             if self.left_s >= PAYS_S:
                 self._coming = Coming(self._start, None)
-                self._started.stack.callback(self._coming.close)
+                self._started.close_at_end(self._coming)
         elif self._coming.over and self.most_long == 0:
             self._take_over(self._coming)
         super().turn()
