@@ -29,7 +29,7 @@ the source documents."""
 BEST: Mapping[str, Mapping[str, Any]] = {
     "2048": {"playout_plies": 40, "playout_policy": "greedy"},
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
-    "gomoku": {"exploration": 1.0, "playout_plies": 0, "widening": 8, "decisive": True, "solver": True},
+    "gomoku": {"exploration": 2.0, "playout_plies": 0, "widening": 4, "decisive": True, "solver": True},
     "morris": {"exploration": 0.8, "playout_plies": 0, "widening": 4},
     "pig": {"playout_plies": 0, "widening": 1},
     "samegame": {"playout_policy": "greedy"},

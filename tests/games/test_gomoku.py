@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -80,23 +81,35 @@ def test_every_five_wins_wherever_it_lies(step: tuple[int, int], player: int) ->
 
 
 COUNTS = {0: 0, 1: 1, 2: 5, 3: 25, 4: 100, 5: 10_000}
+LOOKS = {0: (4, 4), 1: (50, 15), 2: (125, 83), 3: (185, 266), 4: (100_000, 10_004)}
+"""By the number of stones in a window: what it adds to a priority, of the mover's and of the other's."""
 LINES = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
-def naive_cell(stones: dict[tuple[int, int], int], size: int, cell: tuple[int, int], player: int) -> int:
-    """All windows of five through the cell, with the player's stone on it."""
-    stones = {**stones, cell: player}
-    total = 0
+Stones = dict[tuple[int, int], int]
+
+
+def windows_through(stones: Stones, size: int, cell: tuple[int, int]) -> Iterator[list[int]]:
+    """The owners of the stones in each window of five through the cell."""
     for down, across in LINES:
         for start in range(-4, 1):
             window = [(cell[0] + k * down, cell[1] + k * across) for k in range(start, start + 5)]
             if all(0 <= r < size and 0 <= c < size for r, c in window):
-                owners = [stones[place] for place in window if place in stones]
-                total += COUNTS[len(owners)] if set(owners) == {player} else 0
-    return total
+                yield [stones[place] for place in window if place in stones]
 
 
-def naive_sum(stones: dict[tuple[int, int], int], size: int) -> int:
+def naive_cell(stones: Stones, size: int, cell: tuple[int, int], player: int) -> int:
+    """All windows through the cell that have the player's stones alone, with one on the cell."""
+    owners = windows_through({**stones, cell: player}, size, cell)
+    return sum(COUNTS[len(each)] for each in owners if set(each) == {player})
+
+
+def naive_priority(stones: Stones, size: int, cell: tuple[int, int], player: int) -> int:
+    owners = [each for each in windows_through(stones, size, cell) if len(set(each)) < 2]
+    return sum(LOOKS[len(each)][each[:1] == [1 - player]] for each in owners)
+
+
+def naive_sum(stones: Stones, size: int) -> int:
     """The first player's less the second's, over empty cells."""
     empty = [(r, c) for r in range(size) for c in range(size) if (r, c) not in stones]
     return sum(naive_cell(stones, size, cell, 0) - naive_cell(stones, size, cell, 1) for cell in empty)
@@ -106,7 +119,7 @@ def naive_sum(stones: dict[tuple[int, int], int], size: int) -> int:
 def test_sums_and_priorities_equal_a_slow_sum_over_cells(spec: str) -> None:
     game = games.load(spec)
     assert isinstance(game, Gomoku)
-    stones: dict[tuple[int, int], int] = {}
+    stones: Stones = {}
     for ply, (state, legal, move) in enumerate(random_game(game, 3, max_plies=80)):
         if ply % (5 if game.size < 20 else 40) == 0:
             assert rules.table_sum(state) == naive_sum(stones, game.size)
@@ -114,7 +127,8 @@ def test_sums_and_priorities_equal_a_slow_sum_over_cells(spec: str) -> None:
                 cell = divmod(each, game.size)
                 values = [naive_cell(stones, game.size, cell, player) for player in (0, 1)]
                 assert [rules.cell_worth(state, each, player) for player in (0, 1)] == values
-                assert rules.priority(state, each) == sum(values)
+                looks = naive_priority(stones, game.size, cell, game.calls.current_player(state))
+                assert rules.priority(state, each) == looks
         stones[divmod(move, game.size)] = game.calls.current_player(state)
 
 
