@@ -37,7 +37,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.breakthrough": 182,
         "games.chinese_checkers": 341,
         "games.connect_four": 425,
-        "games.gomoku": 591,
+        "games.gomoku": 601,
         "games.hex": 215,
         "games.jobshop": 269,
         "games.morris": 705,
@@ -89,13 +89,13 @@ FLOORS: tuple[dict[str, int], ...] = (
 )
 TESTS = {
     "tests": 407,
-    "tests.games": 4_859,
+    "tests.games": 4_867,
     "tests.search": 5_096,
     "tests.cluster": 13_706,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_254, "all tests": 26_009, "lines of the page": 5_221, "words of READMEs": 11_260}
+OTHERS = {"product": 41_264, "all tests": 26_017, "lines of the page": 5_221, "words of READMEs": 11_260}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
