@@ -76,7 +76,7 @@ def test_a_preset_as_options_is_the_preset(game: str, preset: str) -> None:
 
 def test_strength_keeps_what_was_given() -> None:
     assert _options("gomoku", "c=0.5", None) == "c=0.5"
-    of_best = "c=1.0,playout_plies=0,widening=3,decisive=yes,solver=yes"
+    of_best = "c=2.0,playout_plies=0,widening=3,decisive=yes,solver=yes"
     assert _options("gomoku", "widening=3", "best") == of_best
     assert _options("grundy", "", "best") == ""
 
