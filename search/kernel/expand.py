@@ -177,7 +177,7 @@ def best_untried(tree: Tree, node: Int, num_moves: Int, work: Workspace, stream:
         priorities(work.state, looks)
     for i in range(num_moves):
         move = np.int64(work.moves[i])
-        if is_tried(tree, node, move):
+        if (ranked and looks[move] < best) or is_tried(tree, node, move):
             continue
         score = looks[move] if ranked else priority(work.state, move)
         if score > best:
