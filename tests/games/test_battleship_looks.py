@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ def shot_at(state: State, side: int) -> list[list[int]]:
     return [[int(v) for v in state[first + r * size : first + (r + 1) * size]] for r in range(size)]
 
 
+@cache
 def lines(size: int, length: int) -> list[list[tuple[int, int]]]:
     """All ways for one ship to lie."""
     across = [[(r, c + i) for i in range(length)] for r in range(size) for c in range(size - length + 1)]
