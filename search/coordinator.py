@@ -32,6 +32,8 @@ from search.result import SearchResult, answer
 from search.summary import digest
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 
+FADING = 0.8
+"""What a result counts, beside the next one, in the estimate of how fast workers are."""
 MAX_ATTEMPTS = 5
 """A task that was lost this often is given up: it probably kills the workers that run it."""
 
@@ -198,8 +200,8 @@ class Coordinator:
         """By index: a result, and when it came, in elapsed seconds."""
         self._rate = search.game.nominal_simulations_per_s * rate_assumed
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
-        self._measured = False
-        """Whether `_rate` is that of a result."""
+        self._recent = (0.0, 0.0)
+        """Simulations and seconds of results, of which older ones count less."""
         self._heard_s = 0.0
         """When the last result came, in elapsed seconds."""
         self._round_cpu_s: list[float] = []
@@ -442,9 +444,11 @@ class Coordinator:
 
     def _note_rate(self, simulations: int, seconds: float) -> None:
         """Take a result into the estimate of the simulations/s of one worker."""
+        # By time: the first jobs are short, and much faster than those of a deep tree.
         if simulations and seconds > 0:
-            self._rate += (0.2 if self._measured else 1.0) * (simulations / seconds - self._rate)
-            self._measured = True
+            done, took_s = self._recent
+            self._recent = FADING * done + simulations, FADING * took_s + seconds
+            self._rate = self._recent[0] / self._recent[1]
 
     def _simulations_left(self) -> int:
         """The most simulations that can be asked for."""

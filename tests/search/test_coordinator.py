@@ -169,6 +169,23 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     assert sum(child.visits for child in result.answer.children) == 500
 
 
+def test_a_search_whose_first_job_is_quick_ends_in_time() -> None:
+    """In an empty tree a simulation costs a fifth of what it costs later."""
+    request = SearchRequest("tictactoe", strategy="tree", lanes=1, rounds=10, seconds=0.1, seed=1)
+    coordinator = Coordinator(open_search(request), 1, rate_assumed=0.01)
+    now_s, per_s, (job,) = 0.0, coordinator.rate, coordinator.start()
+    while True:
+        took_s = job.simulations / per_s / (5.0 if now_s == 0.0 else 1.0)
+        now_s += took_s
+        following = coordinator.job_done(replace(run(coordinator, job), duration_s=took_s), now_s)
+        coordinator.check(now_s)
+        if coordinator.finished:
+            break
+        (job,) = following
+    assert coordinator.stopped_by == "seconds"
+    assert 0.1 <= now_s < 0.11
+
+
 def test_durations_are_counted_by_bucket() -> None:
     durations = Durations()
     for seconds in (0.0, 0.0001, 0.00011, 0.15, 99.0):

@@ -296,7 +296,7 @@ def driven(shared: bool, restored_after: int | None = None) -> str:
 
     def opened() -> Coordinator:
         coordinator = Coordinator(open_search(request), 2)
-        coordinator._rate, coordinator._measured = RATE, True
+        coordinator._rate = RATE
         return coordinator
 
     coordinator, worker, results = opened(), Worker(), 0
