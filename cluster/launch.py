@@ -263,13 +263,11 @@ def _run(
 
             metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
             started.stack.callback(metrics.close)
-            if output.progress:
-                started.say(f"metrics at {metrics.url}")
+            started.tell(f"metrics at {metrics.url}")
         opened = begin()
         coordinator = opened.coordinator
         if coordinator.finished:
-            if output.progress:
-                started.say("this search is already over; its answer is shown")
+            started.tell("this search is already over; its answer is shown")
             show(coordinator.search, coordinator.result(opened.elapsed_s), output)
             return 0
         keeper = None
@@ -288,8 +286,8 @@ def _run(
         with Progress(started.errors, enabled=output.progress) as progress:
             result = run_session(session, (progress,), keeper)
         show(session.search, result, output)
-        for line in report.advice(session) if output.progress else ():
-            started.say(line)
+        for line in report.advice(session):
+            started.tell(line)
         if result.stopped_by == "cancelled":
             started.status = INTERRUPTED
             if keeper is not None:
