@@ -177,7 +177,7 @@ def test_a_dialogue_with_all_that_arbiters_send() -> None:
         assert engine.took_s < 1.0
         assert engine.ask("query gameover", "response") == "response false"
         assert engine.ask("stop", "bestmove")
-        assert engine.took_s < 1.0
+        assert engine.took_s < 3.0
         assert engine.ask("stop\r\nisready") == "readyok"
         engine.tell("go infinite", "go nodes 10")
         assert [engine.hear("bestmove")[:8] for _ in range(2)] == ["bestmove"] * 2
