@@ -27,7 +27,7 @@ from search.request import SearchRequest
 from search.run_inline import run_inline
 from search.strategies import Strategy, strategy_of
 from search.summary import choose
-from search.tree.arena import Tree
+from search.tree.arena import Kept
 from search.worker import Worker
 
 EPISODE_STREAM = 30
@@ -124,7 +124,7 @@ class Planner:
                 if len(legal) > 1:
                     searched, ran = self._search(state, seed, steps, len(legal), kept.at(past))
                     if not self._learns:
-                        kept.keep(searched.tree, past)
+                        kept.keep(searched.left(), past)
                     simulations += ran
                     if searched.outlook.value > worth:
                         line, worth = list(searched.outlook.line), searched.outlook.value
@@ -153,9 +153,7 @@ class Planner:
             seconds=time.thread_time() - self._began,
         )
 
-    def _search(
-        self, state: State, seed: int, step: int, num_legal: int, kept: tuple[Tree, int] | None
-    ) -> tuple[Strategy, int]:
+    def _search(self, state: State, seed: int, step: int, num_legal: int, kept: Kept) -> tuple[Strategy, int]:
         """Search a position of an episode; the strategy with its tree, and the number of simulations."""
         game = self._game
         view = game.observation(state, 0)

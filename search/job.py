@@ -60,6 +60,8 @@ class Context:
     """The moves of the root that are searched; empty: all."""
     least: tuple[tuple[int, int], ...] = ()
     """Moves of the root, each with the least visits that it is to get from all lanes together."""
+    begun: tuple[bytes, ...] = ()
+    """Strategy root: the packed trees, as archives, with which lanes begin; empty: with lone roots."""
     recalls: bool = False
     """Whether the evaluator is asked for nothing but what jobs ask for: the rest may be in a store."""
 
@@ -134,7 +136,7 @@ class LaneTree:
     pieces: int
     """The number of the lane's jobs that the tree contains."""
     data: bytes
-    """The packed tree, compressed: search/packing/tree.py, search/packing/arrays.py."""
+    """The packed tree as an archive: search/packing/tree.py, search/packing/arrays.py."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +153,9 @@ class GrowJob(Job):
     sizes: tuple[int, ...]
     begin: LaneTree | None = None
     """The lane's tree from a checkpoint, for the first jobs of a resumed search."""
-    hand_in: bool = False
-    """Whether the result must contain the lane's tree, for a checkpoint."""
+    hand_in: int | None = None
+    """How far the lane's tree is compressed (see `search.packing.arrays.compress`) that the result must
+    contain, for a checkpoint or for another search; None: it need not contain it."""
     told: tuple[bytes, ...] = ()
     """What `Strategy.tell` gave for each of ``sizes``, compressed (search/packing/arrays.py); empty if it was
     nothing for any."""

@@ -26,7 +26,7 @@ from search.options import is_class, refuse_first
 from search.plan import SearchPlan
 from search.request import IN_HOUSE, MAX_SIMULATIONS, SearchRequest, features_of
 from search.strategies import Setup, Strategy, strategy_of
-from search.tree.arena import Tree, reroot
+from search.tree.arena import Kept, visits_of
 
 REPORTED_SHARE = 50
 """root: the children of a node are reported if it has at least 1 / REPORTED_SHARE of its lane's visits."""
@@ -54,13 +54,17 @@ class Searched:
 
 @dataclass(frozen=True, eq=False)
 class Search(Searched):
-    """A search that is ready to run; its ``context`` has only what the player to move sees."""
+    """A search that is ready to run."""
 
-    context: Context
     plan: SearchPlan
     strategy: Strategy
     kept_visits: int = 0
     """Visits that the root had at the beginning, from an earlier search."""
+
+    @property
+    def context(self) -> Context:
+        """What its jobs share: of the position only what the player to move sees."""
+        return self.strategy.context
 
 
 def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
@@ -116,7 +120,7 @@ def open_search(
     strategy: str | None = None,
     external: bool = False,
     whole_spec: str | None = None,
-    kept: tuple[Tree, int] | None = None,
+    kept: Kept | None = None,
     kept_visits: int = 0,
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
@@ -166,7 +170,7 @@ def open_view(
     source: str | None = None,
     evaluator: str | None = None,
     strategy_source: str | None = None,
-    kept: tuple[Tree, int] | None = None,
+    kept: Kept | None = None,
     allowed: tuple[int, ...] = (),
     least: tuple[tuple[int, int], ...] = (),
     kept_visits: int = 0,
@@ -175,8 +179,9 @@ def open_view(
 
     Position and moves of the request are not used. ``num_legal`` is the number of legal moves, ``evaluator``
     the text of the evaluator's file, ``strategy_source`` that of the strategy's; None reads it. ``kept``: an
-    earlier search's tree, and its node at ``view``, from which strategies tree and leaf go on, unless moves
-    of the root are chosen; ``kept_visits``: those of a search that is restored. ``allowed``: the moves that
+    earlier search's trees, each with its node at ``view``, from which this one goes on, unless moves of the
+    root are chosen or lanes have states of their own; empty: it begins with none, but another one may go on
+    from it; None: none will. ``kept_visits``: those of a search that is restored. ``allowed``: the moves that
     are searched, empty: all; ``least``: the least visits of some. Raises InvalidInput as `open_search`
     does.
     """
@@ -210,14 +215,17 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
-    if strategy.lanes_alone or allowed or least:
+    keeps = kept is not None
+    if allowed or least or (strategy.lanes_alone and hidden == "determinized"):
         kept = None
-    if kept is not None:
-        kept_visits = int(kept[0].visits[kept[1]])
+    if kept and len(kept) == (plan.lanes if strategy.lanes_alone else 1):
+        kept_visits = visits_of(kept)
+    else:
+        kept = None
     total += kept_visits
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
     if kept is not None:
-        reroot(*kept, tree)
+        context = strategy.go_on(kept, tree, context, engine, memory_bytes)
     setup = Setup(
         context=context,
         engine=engine,
@@ -226,13 +234,14 @@ def open_view(
         tree=tree,
         mover=mover,
         num_legal=num_legal,
+        keeps=keeps,
     )
     made = strategy(setup)
     kind = strategy, request.solver, plan.lanes > 1
     if kind not in engine.warm:
         made.warm_up()
         engine.warm.add(kind)
-    return Search(request, game, view, context, plan, made, kept_visits)
+    return Search(request, game, view, plan, made, kept_visits)
 
 
 def _root_moves(

@@ -280,7 +280,7 @@ class GameSession:
             session = self._opened(for_workers(request, self._workers), state, ())
             session.cancel()
             drive(session, self.executor)
-            self._kept.keep(session.search.strategy.tree, ())
+            self._kept.keep(session.search.strategy.left(), ())
             self._kept.forget()
             self._game.play_text(state, [_thought(session).move])
         self._warm = True
@@ -363,7 +363,7 @@ class GameSession:
             # Written before anything else is done: the time of the move has passed.
             self._say(self.grammar.answer(thought))
             self._made = thought.move if self.ponder else None
-        self._kept.keep(session.search.strategy.tree, self._root)
+        self._kept.keep(session.search.strategy.left(), self._root)
         self._drop(session)
 
     def _drop(self, session: Session) -> None:

@@ -116,6 +116,7 @@ class Checkpoint:
             strategy=self.strategy_source,
             external=external,
             whole_spec=self.game,
+            kept=(),
             kept_visits=self.kept_visits,
         ).coordinator
         if self.stopped_by is not None:

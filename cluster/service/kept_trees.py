@@ -13,7 +13,7 @@ from cluster.service.positions import load
 from games.errors import InvalidInput
 from search.kept_tree import KeptTree
 from search.request import SearchRequest
-from search.tree.arena import Tree, tree_bytes
+from search.tree.arena import Kept, Tree, tree_bytes
 
 MOST = 256
 """Largest number of trees, however small."""
@@ -28,18 +28,21 @@ class KeptTrees:
     def __init__(self, most_bytes: int) -> None:
         """``most_bytes``: of all trees together."""
         self._most_bytes = most_bytes
-        self._found: dict[str, tuple[Body, Tree]] = {}
+        self._found: dict[str, tuple[Body, list[Tree]]] = {}
 
-    def keep(self, search_id: str, body: Body, tree: Tree) -> None:
-        """Keep the tree of a search that has ended; the oldest ones are given up."""
+    def keep(self, search_id: str, body: Body, trees: list[Tree]) -> None:
+        """Keep the trees of a search that has ended; the oldest ones are given up."""
         found = self._found
         found.pop(search_id, None)
-        found[search_id] = body, tree
-        while len(found) > MOST or sum(tree_bytes(each) for _, each in found.values()) > self._most_bytes:
+        found[search_id] = body, trees
+        while len(found) > MOST or self._nbytes() > self._most_bytes:
             del found[next(iter(found))]
 
-    def check(self, body: Body) -> tuple[Body, Tree] | None:
-        """Body and tree of the search that this one continues; None if it continues none.
+    def _nbytes(self) -> int:
+        return sum(tree_bytes(tree) for _, trees in self._found.values() for tree in trees)
+
+    def check(self, body: Body) -> tuple[Body, list[Tree]] | None:
+        """Body and trees of the search that this one continues; None if it continues none.
 
         Raises InvalidInput (field ``continues``).
         """
@@ -55,12 +58,12 @@ class KeptTrees:
             raise InvalidInput("continues", search_id, accepted)
         return found
 
-    def at(self, body: Body, request: SearchRequest) -> tuple[Tree, int] | None:
+    def at(self, body: Body, request: SearchRequest) -> Kept:
         """What a search begins with, as in `open_view`. Raises InvalidInput as `check` does."""
         if (found := self.check(body)) is None:
-            return None
-        game, (before, tree) = load(request.game), found
+            return []
+        game, (before, trees) = load(request.game), found
         state = game.initial_state() if request.position is None else game.parse_position(request.position)
         past, kept = game.play_text(state, request.moves), KeptTree(game)
-        kept.keep(tree, past[: len(before["moves"])])
+        kept.keep(trees, past[: len(before["moves"])])
         return kept.at(past)

@@ -60,7 +60,7 @@ ANALYSIS_EXAMPLE: dict[str, Any] = {
 CONTINUES_HELP = (
     "The id of one of the latest searches that have ended, equal to this one but for `simulations`, "
     "`seconds`, `memory_mb`, `seed`, `priority`, and further `moves`: this one begins with the visits that "
-    "it left (`kept_visits` of the result; 0 with root, `allow`, `avoid` or `least_visits`). null: with none."
+    "it left (`kept_visits` of the result; 0 with `allow`, `avoid` or `least_visits`). null: with none."
 )
 MOST_POSITIONS = 10_000
 """Largest number of positions of an analysis."""

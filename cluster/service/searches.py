@@ -291,7 +291,7 @@ class Searches:
             self._conclude(live, FAILED, problem=Problem(500, error or ""))
         else:
             assert live.run is not None
-            self._trees.keep(live.id, live.body, live.run.search.strategy.tree)
+            self._trees.keep(live.id, live.body, live.run.search.strategy.left())
             self._conclude(live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json())
         self.metrics.settle()
 

@@ -69,7 +69,7 @@ def without_prefix(prefix: str, arrays: Arrays) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-LEVEL = 1
+LEVEL, UNCOMPRESSED = 1, 0
 """Compression level: a ninth of the size for 0.3 s per million nodes. Level 6 saves a sixth more, and takes
 five times as long."""
 MOST_EXPANSION = 100
@@ -87,9 +87,12 @@ class BadArchive(ValueError):
     """The archive cannot be used; the message says what would have been accepted."""
 
 
-def write_npz(file: IO[bytes], arrays: Arrays, comment: bytes = b"") -> None:
-    """Write an archive, whose last bytes are the comment. Bytes (uint8) are not compressed again."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+def write_npz(file: IO[bytes], arrays: Arrays, comment: bytes = b"", level: int = LEVEL) -> None:
+    """Write an archive, whose last bytes are the comment. Bytes (uint8) are not compressed again.
+
+    ``level``: of zlib, 0 to 9.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for name, array in arrays.items():
             # What has a ZipInfo of its own is not compressed. Neither kind of member has a date, which
             # would make two archives of the same arrays differ.
@@ -149,10 +152,10 @@ class Npz:
             raise BadArchive(f"arrays that can be read ({name}: {error})") from None
 
 
-def compress(arrays: Arrays) -> bytes:
-    """The arrays as the bytes of a compressed archive."""
+def compress(arrays: Arrays, level: int = LEVEL) -> bytes:
+    """The arrays as the bytes of an archive; ``level`` as in `write_npz`."""
     file = io.BytesIO()
-    write_npz(file, arrays)
+    write_npz(file, arrays, level=level)
     return file.getvalue()
 
 

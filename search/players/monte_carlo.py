@@ -173,9 +173,6 @@ class Uct(Player):
         asked |= read_options(spec, options)
         reuses = options.choice("reuse", "no", ("no", "yes")) == "yes"
         asked.setdefault("strategy", "leaf" if "evaluator" in asked else "tree" if reuses else "root")
-        kind = STRATEGY_CLASSES.get(asked["strategy"])
-        if reuses and kind is not None and kind.lanes_alone:
-            raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "tree or leaf with reuse")
         self._kept = KeptTree(game) if reuses else None
         self.work = read_budget(options, asked, game)
         self.request = request_of_player(game, asked)
@@ -204,7 +201,7 @@ class Uct(Player):
             worker.prepare(opened.context)
         coordinator, _ = run_inline(opened, worker.clock if worker else self.clock, worker)
         if self._kept is not None and past is not None:
-            self._kept.keep(opened.strategy.tree, past)
+            self._kept.keep(opened.strategy.left(), past)
         simulations = coordinator.counters.simulations
         children = [child for child in opened.strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)

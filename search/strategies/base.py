@@ -40,7 +40,7 @@ from search.packing.tree import pack_outlook, pack_tree, unpack_outlook, unpack_
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import DEFAULT_LANES, MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
-from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of, tree_bytes
+from search.tree.arena import FULL, NODES, ROOT, Kept, Tree, proof_of, reroot, tree_bytes
 from search.tree.merge import Statistics, all_rows, merge, snapshot
 
 
@@ -53,12 +53,14 @@ class Setup:
     params: SearchParams
     plan: SearchPlan
     tree: Tree
-    """The shared tree: a lone root, or the part of an earlier search's tree from which this one goes on."""
+    """The shared tree: a lone root, or what `Strategy.go_on` has made of it."""
     mover: int
     """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
     moves."""
     num_legal: int
     """How many legal moves of the root are searched."""
+    keeps: bool = False
+    """Whether another search may go on from what this one has `Strategy.left`."""
 
 
 class Runner(ABC):
@@ -150,8 +152,7 @@ class Strategy:
     """Whether jobs grow trees of their own, for which half of the memory is kept, and in which several moves
     of the root can be searched with one determinization."""
     lanes_alone: ClassVar[bool] = False
-    """Whether lanes share nothing: each can search a determinization of its own, and none can begin with a
-    tree that an earlier search has left."""
+    """Whether lanes share nothing: each can search a determinization of its own."""
     runner: ClassVar[type[Runner]]
     """What a worker does with jobs."""
     by_rounds: ClassVar[bool] = False
@@ -223,6 +224,13 @@ class Strategy:
         per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
         slots = engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
         return slots if cls.grows_trees else 0
+
+    @classmethod
+    def go_on(cls, kept: Kept, tree: Tree, context: Context, engine: Engine, memory_bytes: int) -> Context:
+        """Begin with what an earlier search has `left`, one tree or one of each lane: ``tree``, a lone root,
+        is changed to the shared tree. Returns the context of the jobs."""
+        reroot(*kept[0], tree)
+        return context
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job | None:
@@ -353,6 +361,11 @@ class Strategy:
         return [
             replace(child, forced=child.visits < least.get(child.move, -grain) + grain) for child in children
         ]
+
+    def left(self) -> list[Tree]:
+        """The trees from which the next search of the game may go on; none if workers have not returned
+        them."""
+        return [self.tree]
 
     def hand_in(self) -> None:
         """Have the next jobs return the trees that workers keep, for a checkpoint."""

@@ -15,6 +15,8 @@ from search.kernel.engine import Engine
 from search.kernel.params import params_of
 from search.kernel.workspace import PLAYOUTS, Workspace
 from search.packing.arrays import (
+    LEVEL,
+    UNCOMPRESSED,
     Arrays,
     BadArchive,
     CorruptState,
@@ -29,8 +31,8 @@ from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
 from search.strategies.base import Runner, Setup, Strategy
 from search.summary import Child
-from search.tree.arena import NODES, Tree
-from search.tree.merge import Statistics, first_children_of, increments, snapshot
+from search.tree.arena import NODES, Kept, Tree, reroot
+from search.tree.merge import Statistics, all_rows, first_children_of, increments, merge, snapshot
 
 
 @dataclass
@@ -79,7 +81,7 @@ class RootRunner(Runner):
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         result = self.grown(job, lane.tree, done, added)
-        return replace(result, tree=_packed(lane)) if job.hand_in else result
+        return result if job.hand_in is None else replace(result, tree=_packed(lane, job.hand_in))
 
     def hand_over(self, lane: int) -> LaneTree | None:
         kept = self.lanes.pop(lane, None)
@@ -91,11 +93,16 @@ class RootRunner(Runner):
             self.lanes[lane] = kept
 
     def _begun(self, job: GrowJob) -> _Lane:
-        """The lane's tree that the job contains; an empty tree if it contains none, or a corrupt one."""
-        kept = None
+        """The lane's tree that the job contains; if it contains none, or a corrupt one, that with which the
+        lane began."""
         if job.begin is not None and job.begin.pieces < len(job.sizes):
             kept = self._unpacked(job.begin)
-        return kept or _Lane(self.engine.new_tree(self.context.tree_slots), 0, self.engine.lone_root())
+            if kept is not None:
+                return kept
+        tree = self.engine.new_tree(self.context.tree_slots)
+        if self.context.begun:
+            unpack_tree(tree, decompress(self.context.begun[job.lane]))
+        return _Lane(tree, 0, self.engine.lone_root())
 
     def _unpacked(self, lane_tree: LaneTree) -> _Lane | None:
         """A lane's tree from elsewhere; None if it is corrupt."""
@@ -106,8 +113,8 @@ class RootRunner(Runner):
         return None
 
 
-def _packed(lane: _Lane) -> LaneTree:
-    return LaneTree(lane.pieces, compress(pack_tree(lane.tree)))
+def _packed(lane: _Lane, level: int = LEVEL) -> LaneTree:
+    return LaneTree(lane.pieces, compress(pack_tree(lane.tree), level))
 
 
 class RootStrategy(Strategy):
@@ -129,6 +136,19 @@ class RootStrategy(Strategy):
         """Nodes of a lane's tree; one process may hold the trees of all lanes."""
         per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
         return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
+
+    @classmethod
+    def go_on(cls, kept: Kept, tree: Tree, context: Context, engine: Engine, memory_bytes: int) -> Context:
+        most = max(int(each.visits[node]) for each, node in kept)
+        slots = engine.capacity_for(memory_bytes // 2 // context.lanes, context.tree_slots + most)
+        begun = []
+        for each, node in kept:
+            lane = engine.new_tree(slots)
+            reroot(each, node, lane)
+            added, _ = increments(lane, engine.lone_root(), context.report_visits, int(lane.counts[NODES]))
+            merge(tree, added, all_rows(len(added.visits)))
+            begun.append(compress(pack_tree(lane), UNCOMPRESSED))
+        return replace(context, tree_slots=slots, begun=tuple(begun))
 
     @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
@@ -167,13 +187,18 @@ class RootStrategy(Strategy):
         self._sizes.append(simulations)
         asked = lane in self._asked
         self._asked.discard(lane)
-        return replace(self._job(self.issued, self._begin.pop(lane, None)), hand_in=asked)
+        job = self._job(self.issued, self._begin.pop(lane, None))
+        return replace(job, hand_in=LEVEL) if asked else job
 
     def _job(self, index: int, begin: LaneTree | None) -> GrowJob:
         lane = index % self.lanes
         indices = range(lane, index + 1, self.lanes)
         told = tuple(self.told.get(each, b"") for each in indices) if self.told else ()
-        return GrowJob(index, lane, tuple(self._sizes[each] for each in indices), begin, told=told)
+        sizes = tuple(self._sizes[each] for each in indices)
+        # Where nobody knows which job is the last, after twice as many as before.
+        last = index >= self.plan.jobs - self.lanes if self.plan.is_fixed else len(sizes).bit_count() == 1
+        hand_in = UNCOMPRESSED if last and self.setup.keeps else None
+        return GrowJob(index, lane, sizes, begin, hand_in, told)
 
     def add_result(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
@@ -208,6 +233,17 @@ class RootStrategy(Strategy):
         votes = Counter(first.values())
         return [replace(child, votes=votes[child.move]) for child in children]
 
+    def left(self) -> list[Tree]:
+        engine, trees, ended = self.setup.engine, list[Tree](), self.plan.is_fixed
+        for lane in range(self.lanes):
+            tree = self._trees.get(lane)
+            # Where all have the budget in simulations, none is left as a checkpoint happened to find it.
+            if tree is None or (ended and self.absorbed < self.plan.jobs):
+                return []
+            trees.append(engine.new_tree(self.context.tree_slots))
+            unpack_tree(trees[-1], decompress(tree.data))
+        return trees
+
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))
 
@@ -222,6 +258,10 @@ class RootStrategy(Strategy):
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
             "lane_trees": np.frombuffer(b"".join(tree.data for tree in trees), dtype=np.uint8),
         }
+        if begun := self.context.begun:
+            lengths = [self.context.tree_slots, *map(len, begun)]
+            state["begun_lengths"] = np.array(lengths, dtype=np.int64)
+            state["begun"] = np.frombuffer(b"".join(begun), dtype=np.uint8)
         if self._ballots is not None:
             rows = [(lane, move, visits) for (lane, move), visits in sorted(self._ballots.items())]
             state["ballots"] = np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -246,6 +286,13 @@ class RootStrategy(Strategy):
             if count:
                 self._trees[lane] = LaneTree(count, tree.tobytes())
         self._begin = dict(self._trees)
+        if "begun" in arrays:
+            slots, lengths = np.split(take(arrays, "begun_lengths", np.int64, 1 + self.lanes), [1])
+            within(slots, 1, 2**31, "begun_lengths")
+            within(lengths, 0, 2**40, "begun_lengths")
+            parts = parts_of(take(arrays, "begun", np.uint8, int(lengths.sum())), lengths)
+            begun = tuple(part.tobytes() for part in parts)
+            self.context = replace(self.context, tree_slots=int(slots[0]), begun=begun)
         if self._ballots is not None:
             packed = take(arrays, "ballots", np.int64, None, 3)
             for column, highest in enumerate((self.lanes - 1, 2**16 - 1, MAX_SIMULATIONS)):

@@ -13,6 +13,7 @@ the sign in which its children are compared. With three or more, see search/kern
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,6 +136,10 @@ class Tree(NamedTuple):
     prior: npt.NDArray[np.float32]
     """[C] P: the share of the move in the policy at the parent; siblings add up to 1. [1] unless the layout
     has priors."""
+
+
+Kept = Sequence[tuple[Tree, int]]
+"""Trees of a search, each with the node from which another search goes on."""
 
 
 def new_tree(capacity: int, layout: TreeLayout = PLAIN_LAYOUT) -> Tree:
@@ -331,6 +336,11 @@ def add_children(
 def child_after(tree: Tree, node: int, move: int) -> int | None:
     """The slot of the child to which ``move`` leads from ``node``; None if there is none."""
     return next((slot for slot in children_of(tree, node) if tree.move[slot] == move), None)
+
+
+def visits_of(kept: Kept) -> int:
+    """Visits of these nodes."""
+    return sum(int(tree.visits[node]) for tree, node in kept)
 
 
 @cached_njit

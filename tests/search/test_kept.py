@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import games
 from search.job import GrowJob, JobResult, LaneTree
-from search.packing.arrays import Arrays, CorruptState, compress
+from search.kept_tree import KeptTree
+from search.packing.arrays import Arrays, BadArchive, CorruptState, compress
 from search.packing.tree import pack_tree, unpack_tree
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import Strategy
 from search.summary import digest
-from search.tree.arena import FULL, NODES, USED, new_tree
+from search.tree.arena import FULL, NODES, ROOT, USED, new_tree
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import grow, nodes_of
@@ -30,7 +32,7 @@ GAMES: list[dict[str, Any]] = [{"game": "gomoku:size=5", "moves": ("c3",)}, {"ga
 
 def carried(search: Search) -> Search:
     """The same search in another process: opened again, and what was kept given to it."""
-    again = open_search(search.request)
+    again = open_search(search.request, kept=(), kept_visits=search.kept_visits)
     again.strategy.restore({name: array.copy() for name, array in search.strategy.state().items()})
     return again
 
@@ -57,7 +59,50 @@ def run(search: Search, draw: random.Random | None = None, every: int = 5) -> Se
             strategy.end_round()
         if draw is not None and draw.random() < 1 / every:
             search, worker = carried(search), Worker()
+        elif draw is not None and draw.random() < 1 / every:
+            worker = Worker()
     return search
+
+
+@pytest.mark.parametrize("strategy", ["tree", "leaf", "root"])
+def test_searches_that_go_on_from_each_other_have_equal_trees_wherever_they_run(strategy: str) -> None:
+    game = games.load("connect_four")
+    alone = SearchRequest(game.spec, strategy=strategy, lanes=3, rounds=4, simulations=SIMULATIONS)
+
+    def searched(draw: random.Random | None) -> list[tuple[int, str]]:
+        kept, found = KeptTree(game), []
+        for moves in ((), ("d", "d"), ("d", "d", "d", "d")):
+            past = game.play_text(game.initial_state(), moves)
+            request = replace(alone, moves=moves, seed=len(moves))
+            search = run(open_search(request, kept=kept.at(past)), draw)
+            assert int(search.strategy.tree.visits[ROOT]) == search.kept_visits + SIMULATIONS
+            kept.keep(search.strategy.left(), past)
+            found.append((search.kept_visits, digest(search.strategy.tree)))
+        return found
+
+    expected = searched(None)
+    assert expected[0][0] == 0 < min(expected[1][0], expected[2][0])
+    for seed in range(3):
+        assert searched(random.Random(seed)) == expected
+
+
+def test_what_lanes_began_with_is_checked() -> None:
+    game, request = games.load("tictactoe"), SearchRequest("tictactoe", lanes=2, simulations=SIMULATIONS)
+    kept, moves = KeptTree(game), ("b2", "a1")
+    search = run(open_search(replace(request, strategy="root"), kept=()))
+    kept.keep(search.strategy.left(), ())
+    begun = kept.at(game.play_text(game.initial_state(), moves))
+    search = open_search(replace(request, strategy="root", moves=moves), kept=begun)
+    state = search.strategy.state()
+    for name, wrong in (("begun_lengths", -1), ("begun_lengths", 2**41)):
+        again = open_search(search.request, kept=(), kept_visits=search.kept_visits)
+        with pytest.raises(CorruptState, match=name):
+            again.strategy.restore(state | {name: state[name] * 0 + wrong})
+    # A tree that cannot be read fails its job, instead of another search.
+    again = open_search(search.request, kept=(), kept_visits=search.kept_visits)
+    again.strategy.restore(state | {"begun": state["begun"][::-1].copy()})
+    with pytest.raises(BadArchive):
+        Worker().run(again.context, again.strategy.next_job(10))
 
 
 CARRIED = {

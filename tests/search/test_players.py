@@ -144,7 +144,6 @@ REFUSED: dict[str, dict[str, list[str]]] = {
         "^player option value: ": ["flat:value=best"],
         "^player option unsampled: ": ["flat:unsampled=one"],
         "^player option: ": ["uct:depth=3", "random:seconds=1"],
-        "^player option strategy: .*tree or leaf with reuse": ["uct:reuse=yes,strategy=root"],
         r"did you mean simulations\?": ["uct:sims=3", "uct:simulation=3", "article:sims=3"],
         "a whole number, such as": ["uct:simulations=1.5", "uct:simulations=1e-3"],
         "^player option final: ": ["article:final=mean"],
@@ -261,7 +260,10 @@ def test_every_player_is_described_here_and_in_the_readme() -> None:
         assert f"`{name}" in readme, name
 
 
-REUSED = ["", ",strategy=leaf,lanes=3", ",strategy=tree,lanes=4", ",solver=yes"]
+REUSED = [
+    *("", ",strategy=leaf,lanes=3", ",strategy=tree,lanes=4", ",solver=yes"),
+    *(",strategy=root,lanes=1", ",strategy=root,lanes=3,rounds=2"),
+]
 
 
 @pytest.mark.parametrize("options", REUSED)
@@ -292,11 +294,12 @@ def test_a_search_goes_on_from_what_the_last_one_knew_of_the_position(spec: str,
             past.append(move)
     kept = [0]
     for before, after in pairwise(opened):
-        tree = before.strategy.tree
-        own = child_after(tree, ROOT, past[2 * len(kept) - 2])
-        reply = None if own is None else child_after(tree, own, past[2 * len(kept) - 1])
-        assert reply is not None
-        kept.append(int(tree.visits[reply]))
+        visits = 0
+        for tree in before.strategy.left():
+            own = child_after(tree, ROOT, past[2 * len(kept) - 2])
+            reply = None if own is None else child_after(tree, own, past[2 * len(kept) - 1])
+            visits += int(tree.visits[reply]) if reply is not None else 0
+        kept.append(visits)
         assert after.kept_visits == kept[-1] > 0
         made = int(after.strategy.tree.visits[ROOT]) - kept[-1]
         assert made == 300 or (made < 300 and after.strategy.proven)

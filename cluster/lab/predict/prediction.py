@@ -206,4 +206,4 @@ def open_null(request: SearchRequest) -> Search:
     if kind.by_leaves:
         strategy.make_job = lambda simulations: NullJob(strategy.issued, simulations)
         strategy.add_result = lambda job, result: None
-    return Search(request, game, root_state, context, plan, strategy)
+    return Search(request, game, root_state, plan, strategy)

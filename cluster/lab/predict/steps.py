@@ -57,8 +57,8 @@ class _Timed:
 def _opened(request: SearchRequest, limits: dict[str, Any]) -> Search:
     """The search; ``limits``: other sizes of its messages, by the fields of `Context`."""
     search = open_search(request)
-    context = search.strategy.context = replace(search.context, **limits)
-    return replace(search, context=context)
+    search.strategy.context = replace(search.context, **limits)
+    return search
 
 
 def time_steps(request: SearchRequest, **limits: int) -> tuple[Costs, float]:

@@ -201,7 +201,7 @@ def test_a_dialogue_with_all_that_arbiters_send() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["tree", "leaf"])
+@pytest.mark.parametrize("strategy", ["tree", "leaf", "root"])
 def test_a_search_goes_on_from_the_last_one_and_says_so(strategy: str) -> None:
     """The same dialogue has the same answers on any number of workers."""
     heard: list[list[str]] = []
