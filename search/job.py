@@ -60,8 +60,9 @@ class Context:
     """The moves of the root that are searched; empty: all."""
     least: tuple[tuple[int, int], ...] = ()
     """Moves of the root, each with the least visits that it is to get from all lanes together."""
-    begun: tuple[bytes, ...] = ()
-    """Strategy root: the packed trees, as archives, with which lanes begin; empty: with lone roots."""
+    begun: tuple[LaneTree, ...] = ()
+    """Strategy root: with what each lane begins, which a checkpoint or an earlier search has left; empty:
+    with lone roots."""
     recalls: bool = False
     """Whether the evaluator is asked for nothing but what jobs ask for: the rest may be in a store."""
 
@@ -131,12 +132,12 @@ class DividedJob(Job, ABC):
 
 @dataclass(frozen=True, eq=False)
 class LaneTree:
-    """Strategy root: a lane's tree after some of its jobs. A cache: without it the tree is grown again."""
+    """Strategy root: a lane's tree after some of its jobs."""
 
     pieces: int
     """The number of the lane's jobs that the tree contains."""
     data: bytes
-    """The packed tree as an archive: search/packing/tree.py, search/packing/arrays.py."""
+    """The packed tree as an archive: search/packing/tree.py, search/packing/arrays.py; empty: none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +145,13 @@ class GrowJob(Job):
     """The next piece of work of a lane: in strategy root on its independent tree.
 
     ``sizes`` is the number of simulations of every job of the lane up to this one. A worker that has the
-    lane's tree in its cache runs the last of these only; another worker runs all of them again, or those
-    that ``begin`` does not contain.
+    lane's tree in its cache runs the last of these only; another worker runs all of them again that are not
+    in `Context.begun`.
     """
 
     index: int
     lane: int
     sizes: tuple[int, ...]
-    begin: LaneTree | None = None
-    """The lane's tree from a checkpoint, for the first jobs of a resumed search."""
     hand_in: int | None = None
     """How far the lane's tree is compressed (see `search.packing.arrays.compress`) that the result must
     contain, for a checkpoint or for another search; None: it need not contain it."""

@@ -23,6 +23,7 @@ from search.packing.arrays import (
     compress,
     decompress,
     parts_of,
+    require,
     take,
     within,
 )
@@ -33,6 +34,9 @@ from search.strategies.base import Runner, Setup, Strategy
 from search.summary import Child
 from search.tree.arena import NODES, Kept, Tree, reroot
 from search.tree.merge import Statistics, all_rows, first_children_of, increments, merge, snapshot
+
+NOTHING = LaneTree(0, b"")
+"""With which a lane begins that has nothing."""
 
 
 @dataclass
@@ -61,7 +65,8 @@ class RootRunner(Runner):
         last = len(job.sizes) - 1
         lane = self.lanes.get(job.lane)
         if lane is None or lane.pieces > last:
-            lane = self.lanes[job.lane] = self._begun(job)
+            begun = self.context.begun
+            lane = self.lanes[job.lane] = self._lane_of(begun[job.lane] if begun else NOTHING)
         least = tuple((move, -(-count // context.lanes)) for move, count in context.least)
         params, root_state = params_of(replace(context, least=least)), engine.lane_root(context, job.lane)
         done = 0
@@ -88,29 +93,15 @@ class RootRunner(Runner):
         return None if kept is None else _packed(kept)
 
     def take_over(self, lane: int, tree: LaneTree) -> None:
-        kept = self._unpacked(tree)
-        if kept is not None:
-            self.lanes[lane] = kept
-
-    def _begun(self, job: GrowJob) -> _Lane:
-        """The lane's tree that the job contains; if it contains none, or a corrupt one, that with which the
-        lane began."""
-        if job.begin is not None and job.begin.pieces < len(job.sizes):
-            kept = self._unpacked(job.begin)
-            if kept is not None:
-                return kept
-        tree = self.engine.new_tree(self.context.tree_slots)
-        if self.context.begun:
-            unpack_tree(tree, decompress(self.context.begun[job.lane]))
-        return _Lane(tree, 0, self.engine.lone_root())
-
-    def _unpacked(self, lane_tree: LaneTree) -> _Lane | None:
-        """A lane's tree from elsewhere; None if it is corrupt."""
-        tree = self.engine.new_tree(self.context.tree_slots)
         with suppress(BadArchive, CorruptState):
-            unpack_tree(tree, decompress(lane_tree.data))
-            return _Lane(tree, lane_tree.pieces, self.engine.lone_root())
-        return None
+            self.lanes[lane] = self._lane_of(tree)
+
+    def _lane_of(self, packed: LaneTree) -> _Lane:
+        """Raises BadArchive, CorruptState."""
+        tree = self.engine.new_tree(self.context.tree_slots)
+        if packed.data:
+            unpack_tree(tree, decompress(packed.data))
+        return _Lane(tree, packed.pieces, self.engine.lone_root())
 
 
 def _packed(lane: _Lane, level: int = LEVEL) -> LaneTree:
@@ -147,7 +138,7 @@ class RootStrategy(Strategy):
             reroot(each, node, lane)
             added, _ = increments(lane, engine.lone_root(), context.report_visits, int(lane.counts[NODES]))
             merge(tree, added, all_rows(len(added.visits)))
-            begun.append(compress(pack_tree(lane), UNCOMPRESSED))
+            begun.append(LaneTree(0, compress(pack_tree(lane), UNCOMPRESSED)))
         return replace(context, tree_slots=slots, begun=tuple(begun))
 
     @classmethod
@@ -160,10 +151,8 @@ class RootStrategy(Strategy):
         """Simulations of each job."""
         self._nodes = np.zeros(self.lanes, dtype=np.int64)
         """[lanes] nodes of each lane's tree."""
-        self._trees: dict[int, LaneTree] = {}
-        """The last tree that each lane has handed in."""
-        self._begin: dict[int, LaneTree] = {}
-        """Trees of lanes whose first job after a restore has not been made."""
+        self._trees = [*(self.context.begun or (NOTHING,) * self.lanes)]
+        """With what each lane began, or has handed in since."""
         self._ballots: Counter[tuple[int, int]] | None = None
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
@@ -187,10 +176,10 @@ class RootStrategy(Strategy):
         self._sizes.append(simulations)
         asked = lane in self._asked
         self._asked.discard(lane)
-        job = self._job(self.issued, self._begin.pop(lane, None))
+        job = self._job(self.issued)
         return replace(job, hand_in=LEVEL) if asked else job
 
-    def _job(self, index: int, begin: LaneTree | None) -> GrowJob:
+    def _job(self, index: int) -> GrowJob:
         lane = index % self.lanes
         indices = range(lane, index + 1, self.lanes)
         told = tuple(self.told.get(each, b"") for each in indices) if self.told else ()
@@ -198,7 +187,7 @@ class RootStrategy(Strategy):
         # Where nobody knows which job is the last, after twice as many as before.
         last = index >= self.plan.jobs - self.lanes if self.plan.is_fixed else len(sizes).bit_count() == 1
         hand_in = UNCOMPRESSED if last and self.setup.keeps else None
-        return GrowJob(index, lane, sizes, begin, hand_in, told)
+        return GrowJob(index, lane, sizes, hand_in, told)
 
     def add_result(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
@@ -234,34 +223,30 @@ class RootStrategy(Strategy):
         return [replace(child, votes=votes[child.move]) for child in children]
 
     def left(self) -> list[Tree]:
-        engine, trees, ended = self.setup.engine, list[Tree](), self.plan.is_fixed
-        for lane in range(self.lanes):
-            tree = self._trees.get(lane)
-            # Where all have the budget in simulations, none is left as a checkpoint happened to find it.
-            if tree is None or (ended and self.absorbed < self.plan.jobs):
+        # Where all have the budget in simulations, none is left as a checkpoint happened to find it.
+        if self.plan.is_fixed and self.absorbed < self.plan.jobs:
+            return []
+        trees = [self.setup.engine.new_tree(self.context.tree_slots) for _ in self._trees]
+        for tree, packed in zip(trees, self._trees, strict=True):
+            if not packed.data:
                 return []
-            trees.append(engine.new_tree(self.context.tree_slots))
-            unpack_tree(trees[-1], decompress(tree.data))
+            unpack_tree(tree, decompress(packed.data))
         return trees
 
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))
 
     def own_state(self) -> Arrays:
-        none = LaneTree(0, b"")
-        trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
+        trees = self._trees
         state: Arrays = {
             "nodes": self._nodes.copy(),
             "fullness": self._full + 2 * self._grows.astype(np.int64),
             "merged_sizes": np.array(self._sizes[: self.absorbed], dtype=np.int64),
+            "lane_slots": np.array([self.context.tree_slots], dtype=np.int64),
             "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
             "lane_trees": np.frombuffer(b"".join(tree.data for tree in trees), dtype=np.uint8),
         }
-        if begun := self.context.begun:
-            lengths = [self.context.tree_slots, *map(len, begun)]
-            state["begun_lengths"] = np.array(lengths, dtype=np.int64)
-            state["begun"] = np.frombuffer(b"".join(begun), dtype=np.uint8)
         if self._ballots is not None:
             rows = [(lane, move, visits) for (lane, move), visits in sorted(self._ballots.items())]
             state["ballots"] = np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -277,26 +262,26 @@ class RootStrategy(Strategy):
         merged = take(arrays, "merged_sizes", np.int64, self.absorbed)
         within(merged, 1, MAX_SIMULATIONS, "merged_sizes")
         self._sizes = [*merged.tolist(), *sizes]
+        slots = self.context.tree_slots
+        if "lane_slots" in arrays:
+            # Earlier checkpoints have none: their lanes had nothing to begin with.
+            within(found := take(arrays, "lane_slots", np.int64, 1), 1, 2**31, "lane_slots")
+            slots = int(found[0])
         pieces = take(arrays, "lane_pieces", np.int64, self.lanes)
         lengths = take(arrays, "lane_lengths", np.int64, self.lanes)
         within(pieces, 0, self.absorbed, "lane_pieces")
         within(lengths, 0, 2**40, "lane_lengths")
-        trees = parts_of(take(arrays, "lane_trees", np.uint8, int(lengths.sum())), lengths)
-        for lane, (count, tree) in enumerate(zip(pieces.tolist(), trees, strict=True)):
-            if count:
-                self._trees[lane] = LaneTree(count, tree.tobytes())
-        self._begin = dict(self._trees)
-        if "begun" in arrays:
-            slots, lengths = np.split(take(arrays, "begun_lengths", np.int64, 1 + self.lanes), [1])
-            within(slots, 1, 2**31, "begun_lengths")
-            within(lengths, 0, 2**40, "begun_lengths")
-            parts = parts_of(take(arrays, "begun", np.uint8, int(lengths.sum())), lengths)
-            begun = tuple(part.tobytes() for part in parts)
-            self.context = replace(self.context, tree_slots=int(slots[0]), begun=begun)
+        most = -(np.arange(-self.absorbed, self.lanes - self.absorbed) // self.lanes)
+        require(bool((pieces <= most * (lengths > 0)).all()), "trees of lanes have more jobs than there were")
+        parts = parts_of(take(arrays, "lane_trees", np.uint8, int(lengths.sum())), lengths)
+        self._trees = [
+            LaneTree(count, part.tobytes()) for count, part in zip(pieces.tolist(), parts, strict=True)
+        ]
+        self.context = replace(self.context, tree_slots=slots, begun=tuple(self._trees))
         if self._ballots is not None:
             packed = take(arrays, "ballots", np.int64, None, 3)
             for column, highest in enumerate((self.lanes - 1, 2**16 - 1, MAX_SIMULATIONS)):
                 within(packed[:, column], 0, highest, "ballots")
             self._ballots = Counter({(lane, move): visits for lane, move, visits in packed.tolist()})
         jobs = range(self.absorbed, self.issued)
-        return [self._job(index, self._trees.get(index % self.lanes)) for index in jobs]
+        return [self._job(index) for index in jobs]

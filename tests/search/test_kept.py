@@ -86,25 +86,6 @@ def test_searches_that_go_on_from_each_other_have_equal_trees_wherever_they_run(
         assert searched(random.Random(seed)) == expected
 
 
-def test_what_lanes_began_with_is_checked() -> None:
-    game, request = games.load("tictactoe"), SearchRequest("tictactoe", lanes=2, simulations=SIMULATIONS)
-    kept, moves = KeptTree(game), ("b2", "a1")
-    search = run(open_search(replace(request, strategy="root"), kept=()))
-    kept.keep(search.strategy.left(), ())
-    begun = kept.at(game.play_text(game.initial_state(), moves))
-    search = open_search(replace(request, strategy="root", moves=moves), kept=begun)
-    state = search.strategy.state()
-    for name, wrong in (("begun_lengths", -1), ("begun_lengths", 2**41)):
-        again = open_search(search.request, kept=(), kept_visits=search.kept_visits)
-        with pytest.raises(CorruptState, match=name):
-            again.strategy.restore(state | {name: state[name] * 0 + wrong})
-    # A tree that cannot be read fails its job, instead of another search.
-    again = open_search(search.request, kept=(), kept_visits=search.kept_visits)
-    again.strategy.restore(state | {"begun": state["begun"][::-1].copy()})
-    with pytest.raises(BadArchive):
-        Worker().run(again.context, again.strategy.next_job(10))
-
-
 CARRIED = {
     f"{kind}, {game['game']}": SearchRequest(**game, **KINDS[kind], simulations=SIMULATIONS, seed=3)
     for kind in KINDS
@@ -166,21 +147,17 @@ def test_the_tree_of_a_lane_that_was_handed_in_is_not_grown_again() -> None:
         assert (result.tree is not None) == (index in (2, 3))
     assert search.strategy.next_job(50).index == 6
     again = carried(search)
-    jobs = [again.strategy.jobs[6], *(again.strategy.next_job(50) for _ in range(3))]
-    begun = [job.begin for job in jobs if isinstance(job, GrowJob)]
-    # A lane's jobs that were out bring its tree, and so does the first that is made; later ones find it.
-    assert [begin.pieces if begin else None for begin in begun] == [2, 2, 2, None]
-    for job in jobs[:2]:
+    assert [tree.pieces for tree in again.context.begun] == [2, 2]
+    for job in (again.strategy.jobs[6], *(again.strategy.next_job(50) for _ in range(3))):
         assert isinstance(job, GrowJob)
-        expected = Worker().run(search.context, replace(job, begin=None))
-        otherwise = replace(job, sizes=(7, 7, 50, 50))
-        assert same_added(Worker().run(search.context, otherwise), expected)
-        assert not same_added(Worker().run(search.context, replace(otherwise, begin=None)), expected)
-        # A tree that cannot be read is grown again, and so is one that is of no use.
-        assert job.begin is not None
-        torn = LaneTree(2, job.begin.data[:-1])
-        for begin in (torn, LaneTree(2, compress({"counts": np.zeros(3)})), replace(job.begin, pieces=4)):
-            assert same_added(Worker().run(search.context, replace(job, begin=begin)), expected)
+        expected = Worker().run(search.context, job)
+        otherwise = replace(job, sizes=(7, 7, *job.sizes[2:]))
+        assert same_added(Worker().run(again.context, otherwise), expected)
+        assert not same_added(Worker().run(search.context, otherwise), expected)
+        # One that cannot be read fails its job, instead of another search.
+        for data in (again.context.begun[0].data[:-1], compress({"counts": np.zeros(3)})):
+            with pytest.raises((BadArchive, CorruptState)):
+                Worker().run(replace(again.context, begun=(LaneTree(2, data),) * 2), job)
 
 
 def same_added(one: JobResult, other: JobResult) -> bool:
@@ -293,8 +270,8 @@ def test_a_state_with_something_missing_or_of_another_kind_is_refused(kind: str,
     state = KEPT[kind]
     fresh(kind).restore(state)
     wrong = [{**state, name: np.zeros((2, 2, 2))}]
-    # Earlier checkpoints have no fullness.
-    if name != "fullness":
+    # Earlier checkpoints have neither.
+    if name not in ("fullness", "lane_slots"):
         wrong.append({k: v for k, v in state.items() if k != name})
     if len(state[name]):
         wrong.append({**state, name: state[name][:-1]})
@@ -317,6 +294,7 @@ def test_a_state_with_something_missing_or_of_another_kind_is_refused(kind: str,
         ("root", "lane_pieces", 0, 2**40),
         ("root", "lane_lengths", 0, -1),
         ("root", "lane_lengths", 0, 2**40),
+        ("root", "lane_slots", 0, 0),
         ("tree", "min_visits", 0, 0),
         ("tree", "snapshots.num_children", 0, 60_000),
         ("tree", "snapshots.visits", 0, -1),

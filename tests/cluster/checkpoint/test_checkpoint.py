@@ -21,7 +21,6 @@ from cluster.checkpoint.checkpoint import (
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import code_of_searches
 from games.errors import InvalidInput
-from search.job import GrowJob
 from search.request import SearchRequest
 from tests.cluster.searches import (
     REQUESTS,
@@ -135,9 +134,8 @@ def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Pat
         session_of(begun(request), clock=clock).run((watch,))
     (none,), (some,), (more,) = pieces
     assert 0 == none < some < more
-    jobs = read_checkpoint(path).open().coordinator.start()
-    assert isinstance(jobs[0], GrowJob)
-    assert jobs[0].begin.pieces == more
+    coordinator = read_checkpoint(path).open().coordinator
+    assert [tree.pieces for tree in coordinator.search.context.begun] == [more]
 
 
 @pytest.mark.slow
