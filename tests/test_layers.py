@@ -47,10 +47,10 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.samegame": 356,
         "games.thud": 584,
         "games.twenty48": 334,
-        "games.gym": 1_929,
+        "games.gym": 1_931,
         "games.openspiel": 219,
     },
-    {"games.analysis": 434, "games.contract": 656},
+    {"games.analysis": 434, "games.contract": 657},
     {"games.catalogue": 87},
     {"games": 8},
     # search: the request and the tree, the kernel, the strategies, a whole search, players.
@@ -88,14 +88,14 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.banyan": 96, "cluster": 13},
 )
 TESTS = {
-    "tests": 407,
+    "tests": 408,
     "tests.games": 4_868,
     "tests.search": 5_111,
     "tests.cluster": 13_706,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_265, "all tests": 26_033, "lines of the page": 5_221, "words of READMEs": 11_306}
+OTHERS = {"product": 41_268, "all tests": 26_034, "lines of the page": 5_221, "words of READMEs": 11_306}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
