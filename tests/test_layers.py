@@ -36,7 +36,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.battleship": 1_141,
         "games.breakthrough": 182,
         "games.chinese_checkers": 341,
-        "games.connect_four": 425,
+        "games.connect_four": 427,
         "games.gomoku": 601,
         "games.hex": 215,
         "games.jobshop": 269,
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 408,
     "tests.games": 4_868,
     "tests.search": 5_111,
-    "tests.cluster": 13_706,
+    "tests.cluster": 13_708,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_268, "all tests": 26_034, "lines of the page": 5_221, "words of READMEs": 11_306}
+OTHERS = {"product": 41_270, "all tests": 26_036, "lines of the page": 5_221, "words of READMEs": 11_306}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
