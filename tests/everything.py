@@ -111,6 +111,8 @@ def main(quick: bool) -> int:
     # In the background of a shell, Ctrl-C is ignored, here and in what is started from here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    # Several hundred processes import the same modules: what one has compiled is kept for the others.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     choice = ("--quick",) if quick else ()
     runs: list[Run] = []
     with contextlib.ExitStack() as stack:

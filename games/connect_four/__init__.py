@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from games.board import column_name
+from games.compile.specialise import cached_njit
 from games.connect_four import rules
 from games.connect_four.solver import Solver
 from games.errors import InvalidInput
@@ -29,6 +30,8 @@ MAX_BITS = 63
 """Of a bitboard: a column takes one bit more than the board has rows."""
 
 RULES = Rules.of(vars(rules))
+# What it calls would be compiled anew in each process.
+_set_position = cached_njit(source_of(rules.set_position))
 
 
 class ConnectFour(GridGame):
@@ -107,5 +110,5 @@ class ConnectFour(GridGame):
         listed = sum(column << 4 * place for place, column in enumerate(open_columns))
         boards = self.bitboards(owners)
         number = sum(board.bit_count() for board in boards)
-        source_of(rules.set_position)(state, *boards, number, listed, len(open_columns))
+        _set_position(state, *boards, number, listed, len(open_columns))
         return state

@@ -234,7 +234,7 @@ def lines_of(path: Path, number: int) -> Path:
 def test_a_file_has_equal_answers_on_any_number_of_workers_and_after_kills(tmp_path: Path) -> None:
     """A worker is killed, and then the command; it is started again, with other workers."""
     file, outs = lines_of(tmp_path, 72), [tmp_path / f"{n}.jsonl" for n in range(3)]
-    command = ("analyze", "tictactoe", str(file), "--simulations", "100000", "--lanes", "1")
+    command = ("analyze", "tictactoe", str(file), "--simulations", "50000", "--lanes", "1")
     ray = ("--executor", "ray", "--workers", "2")
     for out, place in zip(outs, (("--executor", "inline"), ray), strict=False):
         status, _, err = banyan(*command, "--out", str(out), *place)

@@ -55,7 +55,7 @@ def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
 @pytest.mark.slow
 def test_search_strength_and_speedup_tell() -> None:
     once = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
-    assert told("speedup", "gomoku:size=5", *once).count(LINE) == 1
+    assert told("speedup", "gomoku:size=5", *once, "--executor", "threads").count(LINE) == 1
     assert told("search", "gomoku:size=5", "--simulations", "50").count(LINE) == 1
     assert told("strength", "gomoku:size=5", *SMALL).count(LINE) == 1
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")

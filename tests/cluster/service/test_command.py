@@ -82,13 +82,13 @@ def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path
 @pytest.mark.slow
 def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str, ...]) -> None:
     """With a terminal for standard error there is a view, drawn again as the search goes on."""
-    command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "10", *place)
+    command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "4", *place)
     status, text = drawn_on_terminal(110, *command, rows=40, stream="stderr")
     assert status == 0
     for words in (
         "gomoku:size=9",
         "tree, on the server",
-        "% of 10",
+        "% of 4",
         "in flight",
         "best move",
         "workers",

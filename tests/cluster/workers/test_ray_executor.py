@@ -198,7 +198,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     ray_executor: RayExecutor,
 ) -> None:
     # With jobs that are no threads of one process, so that there is a CPU for the new worker.
-    request = request_for("leaf", simulations=3_000_000)
+    request = request_for("leaf", simulations=1_500_000)
     expected = alone(request)
     ray_executor.use(2)
     stop = Signalled(signal.SIGSTOP, 0)
@@ -228,7 +228,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     assert result.jobs_retried > 0
     assert session.coordinator.counters.late_results > 0
     assert result.digest == expected.digest
-    assert result.simulations == 3_000_000
+    assert result.simulations == 1_500_000
     # The process that was given up is ended, not left behind.
     eventually(lambda: ray_executor.poll_retired() == 0)
     eventually(lambda: not state_of(stop.pids[0]))
