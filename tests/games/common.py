@@ -111,11 +111,11 @@ def random_game(
     draw = random.Random(seed)
     state = start(game, seed)
     plies = 0
-    while not game.rules.is_terminal(state) and plies != max_plies:
+    while not game.calls.is_terminal(state) and plies != max_plies:
         moves = game.legal_moves(state)
         move = draw.choice(moves)
         yield state.copy(), moves, move
-        game.rules.play(state, move)
+        game.calls.play(state, move)
         plies += 1
 
 

@@ -35,7 +35,7 @@ def test_moves_and_positions_equal_the_twins(pile: int) -> None:
         piles: Piles = (pile,)
         for ply, (state, moves, move) in enumerate(random_game(game, seed)):
             assert piles_of(game, state) == piles
-            assert game.rules.current_player(state) == ply % 2
+            assert game.calls.current_player(state) == ply % 2
             assert {divmod(each, 64) for each in moves} == splits(piles).keys()
             piles = splits(piles)[divmod(move, 64)]
         assert splits(piles) == {}
@@ -57,7 +57,7 @@ def test_who_moves_wins_if_and_only_if_the_piles_do_not_cancel(pile: int) -> Non
         for state in states_of(solution):
             wins = reduce(xor, map(grundy_number, piles_of(game, state))) != 0
             assert solution.value_of(state) == (1 if wins else -1) * (
-                1 - 2 * game.rules.current_player(state)
+                1 - 2 * game.calls.current_player(state)
             )
 
 

@@ -36,11 +36,11 @@ def test_masks_are_those_of_the_environment() -> None:
     draw = random.Random(1)
     for episode in range(10):
         state, (_, info) = game.episode_state(episode), env.reset(seed=episode)
-        while not game.rules.is_terminal(state):
+        while not game.calls.is_terminal(state):
             legal = game.legal_moves(state)
             assert legal == np.flatnonzero(info["action_mask"]).tolist()
             move = draw.choice(legal)
-            game.rules.play(state, move)
+            game.calls.play(state, move)
             *_, info = env.step(move)
 
 
@@ -56,7 +56,7 @@ def test_masks_need_not_be_in_the_table() -> None:
         game = own(name)
         state = game.initial_state()
         assert game.legal_moves(state) == at_the_end
-        game.rules.play(state, 1)
+        game.calls.play(state, 1)
         assert game.legal_moves(state) == inside
 
 

@@ -94,16 +94,16 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
         state = game.initial_state()
         naive = NaiveSameGame(_columns(game, state))
         while groups := {min(group): group for group in naive.groups()}:
-            assert not game.rules.is_terminal(state)
-            assert game.rules.returns(state) == naive.score
+            assert not game.calls.is_terminal(state)
+            assert game.calls.returns(state) == naive.score
             legal = game.legal_moves(state)
             assert sorted((move % game.columns, move // game.columns) for move in legal) == sorted(groups)
             x, y = draw.choice(sorted(groups))
             naive.play(groups[x, y])
-            game.rules.play(state, y * game.columns + x)
+            game.calls.play(state, y * game.columns + x)
             assert [column for column in _columns(game, state) if column] == naive.columns
-        assert game.rules.is_terminal(state)
-        assert game.rules.returns(state) == naive.score
+        assert game.calls.is_terminal(state)
+        assert game.calls.returns(state) == naive.score
 
 
 def test_any_cell_of_a_group_names_it() -> None:

@@ -42,12 +42,12 @@ def naive_solve(game: Game, start: State) -> Values:
         if name in children:
             continue
         children[name] = []
-        movers[name] = game.rules.current_player(state)
-        if game.rules.is_terminal(state):
-            values[name] = int(game.rules.returns(state)), 0
+        movers[name] = game.calls.current_player(state)
+        if game.calls.is_terminal(state):
+            values[name] = int(game.calls.returns(state)), 0
         for move in game.legal_moves(state):
             child = state.copy()
-            game.rules.play(child, move)
+            game.calls.play(child, move)
             queue.append(game.canonical(child))
             children[name].append(queue[-1].tobytes())
     plies = 0
@@ -178,8 +178,8 @@ def _with_last(game: Game, seed: int) -> Iterator[tuple[State, list[int]]]:
     *others, (state, moves, move) = random_game(game, seed)
     yield from ((state, moves) for state, moves, _ in others)
     yield state.copy(), moves
-    game.rules.play(state, move)
-    if not game.options.get("repetition") or game.rules.returns(state):
+    game.calls.play(state, move)
+    if not game.options.get("repetition") or game.calls.returns(state):
         yield state, []
 
 
@@ -196,9 +196,9 @@ def test_packed_positions_are_the_same_again(spec: str) -> None:
             game.rules.unpack(np.uint64(number), again)
             assert np.array_equal(state, before)
             assert game.legal_moves(again) == moves
-            assert game.rules.current_player(again) == game.rules.current_player(state)
-            assert game.rules.is_terminal(again) == (not moves)
-            assert moves or game.rules.returns(again) == game.rules.returns(state)
+            assert game.calls.current_player(again) == game.calls.current_player(state)
+            assert game.calls.is_terminal(again) == (not moves)
+            assert moves or game.calls.returns(again) == game.calls.returns(state)
             assert game.rules.pack(again) == number
             assert texts.setdefault(number, game.format_position(again)) == game.format_position(again)
     assert len(set(texts.values())) == len(texts)

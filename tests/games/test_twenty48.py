@@ -51,11 +51,11 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
     last = int(game.options["tile"])
     for seed in range(30 if JIT else 2):
         for state, legal, move in random_game(game, seed):
-            rows, score = _rows(game, state), game.rules.returns(state)
+            rows, score = _rows(game, state), game.calls.returns(state)
             texts = [game.format_move(state, each) for each in legal]
             after = state.copy()
-            game.rules.play(after, move)
-            if game.rules.current_player(state) == CHANCE:
+            game.calls.play(after, move)
+            if game.calls.current_player(state) == CHANCE:
                 free = [f"{'abcd'[x]}{4 - y}" for y in range(4) for x in range(4) if not rows[y][x]]
                 assert sorted(texts) == sorted(f"{cell}={tile}" for cell in free for tile in (2, 4))
                 name, tile = game.format_move(state, move).split("=")
@@ -67,11 +67,11 @@ def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
                 assert texts == open_ones
                 rows, gained = _moved(rows, game.format_move(state, move))
                 score += gained
-            assert (_rows(game, after), game.rules.returns(after)) == (rows, score)
+            assert (_rows(game, after), game.calls.returns(after)) == (rows, score)
             stuck = all(_moved(rows, text)[0] == rows for text in DIRECTIONS)
-            due = game.rules.current_player(state) != CHANCE
+            due = game.calls.current_player(state) != CHANCE
             over = max(map(max, rows)) >= last or (stuck and not due)
-            assert game.rules.is_terminal(after) == over
+            assert game.calls.is_terminal(after) == over
 
 
 def test_start_has_two_tiles_that_depend_on_the_seed() -> None:
@@ -119,8 +119,8 @@ def test_the_worth_of_a_board_adds_up_the_marks_of_its_rows_and_columns() -> Non
         assert game.rules.evaluate(state) == pytest.approx(max(sum(map(_worth, lines)), 0.0), abs=4.0)
         for move in game.legal_moves(state):
             after = state.copy()
-            game.rules.play(after, move)
-            made = game.rules.returns(after)
+            game.calls.play(after, move)
+            made = game.calls.returns(after)
             assert game.rules.priority(state, move) == game.rules.evaluate(after) + made
 
 

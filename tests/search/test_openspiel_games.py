@@ -20,11 +20,11 @@ def opening(game: Game, seed: int) -> tuple[str, ...]:
     """What chance does before the first player moves."""
     draw, state = random.Random(seed), game.initial_state()
     texts: list[str] = []
-    while game.rules.current_player(state) == CHANCE:
+    while game.calls.current_player(state) == CHANCE:
         weights = game.chance_weights(state)
         move = draw.choices(list(weights), list(weights.values()))[0]
         texts.append(game.format_move(state, move))
-        game.rules.play(state, move)
+        game.calls.play(state, move)
     return tuple(texts)
 
 

@@ -39,7 +39,7 @@ def replayed(record: GameRecord) -> float:
     game = games.load(record.game)
     state = record.start_state(game)
     game.play_text(state, record.moves)
-    return float(game.rules.returns(state))
+    return float(game.calls.returns(state))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_no_opening_ends_the_game() -> None:
     nearly = context_of("tictactoe", plies=8)
     game = nearly.load_game()
     for pair in range(20):
-        assert not game.rules.is_terminal(start_of(nearly, game, pair)[0])
+        assert not game.calls.is_terminal(start_of(nearly, game, pair)[0])
 
 
 def test_forced_moves_are_nobodys_and_every_other_move_has_a_seed_of_its_own() -> None:

@@ -53,7 +53,7 @@ def test_each_simulation_has_a_hidden_card_of_its_own() -> None:
         found[dealer[1]] += 1
     # For nine degrees of freedom 27.9 is exceeded once in a thousand.
     assert sum((found[card] - draws * share) ** 2 / (draws * share) for card, share in CARDS.items()) < 27.9
-    game.rules.play(state, 0)
+    game.calls.play(state, 0)
     after = game.position(state)
     assert after.is_terminal()
     assert game._stage.states.env.unwrapped.dealer[:2] == held
@@ -69,5 +69,5 @@ def test_decisions_lose_little_and_know_nothing() -> None:
     values = [episode.value for episode in played]
     assert fmean(values) - 3.3 * stdev(values) / math.sqrt(len(values)) < -0.0466
     state = game.episode_state(0)
-    game.rules.play(state, 1)
-    assert game.rules.is_terminal(state) or game.rules.current_player(state) == CHANCE
+    game.calls.play(state, 1)
+    assert game.calls.is_terminal(state) or game.calls.current_player(state) == CHANCE
