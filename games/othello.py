@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from games.bits import ONE, ZERO, count, place_of, random_bit
 from games.board import format_cell
+from games.compile.specialise import cached_njit
 from games.game import FIRST, SECOND, Moves, Rules
 from games.grid import GridGame, Owners, parse_grid
 from games.jit import njit, source_of
@@ -197,6 +198,10 @@ def _closed_down(disc: np.uint64, mine: np.uint64, theirs: np.uint64, step: np.u
     return run if (run >> step) & mine != ZERO else ZERO
 
 
+# Called from Python it would be compiled anew in each process.
+_settle = cached_njit(source_of(settle))
+
+
 class Othello(GridGame):
     """Othello on a board of a given size; all sizes share one set of compiled rules."""
 
@@ -255,5 +260,5 @@ class Othello(GridGame):
         board = sum(1 << place for place in self.places.ravel().tolist())
         state = np.array([*self.bitboards(owners), mover, 0, 0, board], dtype=np.uint64)
         with np.errstate(over="ignore"):
-            source_of(settle)(state)
+            _settle(state)
         return state

@@ -33,18 +33,18 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.grid": 122,
     },
     {
-        "games.battleship": 1_141,
+        "games.battleship": 1_142,
         "games.breakthrough": 182,
         "games.chinese_checkers": 341,
         "games.connect_four": 427,
         "games.gomoku": 601,
         "games.hex": 215,
         "games.jobshop": 269,
-        "games.morris": 705,
-        "games.othello": 180,
+        "games.morris": 708,
+        "games.othello": 182,
         "games.tictactoe": 114,
         "games.pig": 185,
-        "games.samegame": 356,
+        "games.samegame": 358,
         "games.thud": 584,
         "games.twenty48": 334,
         "games.gym": 1_931,
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_312, "all tests": 26_054, "lines of the page": 5_221, "words of READMEs": 11_309}
+OTHERS = {"product": 41_320, "all tests": 26_054, "lines of the page": 5_221, "words of READMEs": 11_309}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -58,7 +58,7 @@ from games.battleship.rules import (
     block_of,
 )
 from games.compile.specialise import cached_njit
-from games.jit import njit
+from games.jit import njit, source_of
 from games.rng import Stream, below, uniform
 
 NUM_ENTRIES, TOTAL_WEIGHT, FIRST_PLACEMENT = 0, 1, 2
@@ -83,7 +83,8 @@ def make_view(
     seen[CELLS:] &= 15
     seen[DEALT] = 0
     for side in range(2):
-        seen[block_of(side) + LEFT : block_of(side) + LEFT + MAX_SHIPS] = 0
+        left = source_of(block_of)(side) + LEFT
+        seen[left : left + MAX_SHIPS] = 0
     parts: list[Ints] = []
     for side in range(int(state[SIDES])):
         table = make_table(seen, side, placements, sequential, max_entries)

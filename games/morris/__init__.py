@@ -17,13 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from games.board import format_cell, named_grid
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput, refuse_if_any
 from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
+from games.jit import source_of
 from games.morris import play, rules, worth
 from games.rules import StaticEvaluator
 from games.spec import Options, Spec
 
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
+# Called from Python they would be compiled anew in each process.
+_settle, _key_of = (cached_njit(source_of(rule)) for rule in (rules.settle, rules.key_of))
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
 _REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")
 _FORM = "a space, w or b (wx or bx to remove), the stones in both hands and the number of turns"
@@ -158,12 +162,12 @@ class Morris(Game):
         state[rules.HANDS], state[rules.HANDS + 1] = int(found[3]), int(found[4])
         state[rules.TURNS] = int(found[5])
         self._check(state, text)
-        rules.settle(state)
+        _settle(state)
         if not state[rules.OVER]:
             if (state[rules.TURNS] >= self.cap and not state[rules.REMOVING]) or found[6]:
                 state[rules.OVER] = 1
             elif self.repetition != "none" and not state[rules.REMOVING] and self._may_come_again(state):
-                state[rules.HISTORY], state[rules.SEEN] = rules.key_of(state), 1
+                state[rules.HISTORY], state[rules.SEEN] = _key_of(state), 1
         return state
 
     def _may_come_again(self, state: State) -> bool:
@@ -181,7 +185,7 @@ class Morris(Game):
             return False
         twin = state.copy()
         twin[rules.OVER] = 0
-        rules.settle(twin)
+        _settle(twin)
         return not twin[rules.OVER]
 
     def _check(self, state: State, text: str) -> None:

@@ -18,6 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from games.board import column_name, parse_cell
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import GAME_OVER, Cell, Game, Rules, State
 from games.grid import with_dots, with_numbers
@@ -34,6 +35,8 @@ MAX_POINTS = 10**9
 
 
 _FINISH, _RETURNS = source_of(rules.finish), source_of(rules.returns)
+# Called from Python it would be compiled anew in each process.
+_below = cached_njit(source_of(below))
 _POINTS = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 
 
@@ -70,7 +73,8 @@ class SameGame(Game):
         stream = new_stream(self._seed)
         while True:
             board = [
-                [1 + int(below(stream, self._colours)) for _ in range(self.rows)] for _ in range(self.columns)
+                [1 + int(_below(stream, self._colours)) for _ in range(self.rows)]
+                for _ in range(self.columns)
             ]
             state = self._state_of(board, 0)
             if not state[rules.OVER]:
