@@ -40,14 +40,14 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.gomoku": 601,
         "games.hex": 215,
         "games.jobshop": 269,
-        "games.morris": 705,
+        "games.morris": 715,
         "games.othello": 180,
         "games.tictactoe": 114,
         "games.pig": 185,
         "games.samegame": 356,
         "games.thud": 584,
         "games.twenty48": 334,
-        "games.gym": 1_929,
+        "games.gym": 1_931,
         "games.openspiel": 219,
     },
     {"games.analysis": 434, "games.contract": 656},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_265, "all tests": 26_033, "lines of the page": 5_221, "words of READMEs": 11_306}
+OTHERS = {"product": 41_277, "all tests": 26_033, "lines of the page": 5_221, "words of READMEs": 11_306}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
