@@ -40,7 +40,7 @@ FLOORS: tuple[dict[str, int], ...] = (
         "games.gomoku": 601,
         "games.hex": 215,
         "games.jobshop": 269,
-        "games.morris": 708,
+        "games.morris": 718,
         "games.othello": 182,
         "games.tictactoe": 114,
         "games.pig": 185,
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_320, "all tests": 26_054, "lines of the page": 5_221, "words of READMEs": 11_309}
+OTHERS = {"product": 41_330, "all tests": 26_054, "lines of the page": 5_221, "words of READMEs": 11_308}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
