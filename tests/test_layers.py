@@ -65,7 +65,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.plan": 86, "search.job": 223},
     {"search.kernel": 2_272},
     {"search.summary": 115, "search.packing": 299},
-    {"search.strategies": 1_390},
+    {"search.strategies": 1_392},
     {"search.kept_tree": 40, "search.prepare": 232, "search.worker": 87},
     {"search.result": 242},
     {"search.coordinator": 356},
@@ -90,12 +90,12 @@ FLOORS: tuple[dict[str, int], ...] = (
 TESTS = {
     "tests": 408,
     "tests.games": 4_868,
-    "tests.search": 5_130,
+    "tests.search": 5_141,
     "tests.cluster": 13_707,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_330, "all tests": 26_054, "lines of the page": 5_221, "words of READMEs": 11_308}
+OTHERS = {"product": 41_332, "all tests": 26_065, "lines of the page": 5_221, "words of READMEs": 11_308}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -32,7 +32,7 @@ from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
 from search.strategies.base import Runner, Setup, Strategy
 from search.summary import Child
-from search.tree.arena import NODES, Kept, Tree, reroot
+from search.tree.arena import NODES, ROOT, Kept, Tree, children_of, reroot
 from search.tree.merge import Statistics, all_rows, first_children_of, increments, merge, snapshot
 
 NOTHING = LaneTree(0, b"")
@@ -157,6 +157,9 @@ class RootStrategy(Strategy):
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
             self._ballots = Counter()
+            for lane, tree in enumerate(map(self._unpacked, self.context.begun)):
+                for child in children_of(tree, ROOT):
+                    self._ballots[lane, int(tree.move[child])] = int(tree.visits[child])
         self._full, self._grows = np.zeros((2, self.lanes), dtype=np.bool_)
         """[lanes] whether each lane's tree is full; whether it has grown with the lane's last job."""
         self._asked: set[int] = set()
@@ -226,12 +229,12 @@ class RootStrategy(Strategy):
         # Where all have the budget in simulations, none is left as a checkpoint happened to find it.
         if self.plan.is_fixed and self.absorbed < self.plan.jobs:
             return []
-        trees = [self.setup.engine.new_tree(self.context.tree_slots) for _ in self._trees]
-        for tree, packed in zip(trees, self._trees, strict=True):
-            if not packed.data:
-                return []
-            unpack_tree(tree, decompress(packed.data))
-        return trees
+        return [*map(self._unpacked, self._trees)] if all(each.data for each in self._trees) else []
+
+    def _unpacked(self, packed: LaneTree) -> Tree:
+        tree = self.setup.engine.new_tree(self.context.tree_slots)
+        unpack_tree(tree, decompress(packed.data))
+        return tree
 
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import Strategy
 from search.summary import digest
-from search.tree.arena import FULL, NODES, ROOT, USED, new_tree
+from search.tree.arena import FULL, NODES, ROOT, USED, children_of, new_tree
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import grow, nodes_of
@@ -84,6 +85,27 @@ def test_searches_that_go_on_from_each_other_have_equal_trees_wherever_they_run(
     assert expected[0][0] == 0 < min(expected[1][0], expected[2][0])
     for seed in range(3):
         assert searched(random.Random(seed)) == expected
+
+
+def test_lanes_vote_by_all_that_they_know() -> None:
+    game, kept = games.load("connect_four"), KeptTree(games.load("connect_four"))
+    request = SearchRequest("connect_four", strategy="root", lanes=7, simulations=700, final_move="vote")
+    kept.keep(run(open_search(request, kept=())).strategy.left(), ())
+    moves = ("d", "d")
+    past = game.play_text(game.initial_state(), moves)
+    strategy = run(
+        open_search(replace(request, moves=moves, simulations=7, seed=1), kept=kept.at(past))
+    ).strategy
+    votes = Counter(
+        int(
+            tree.move[
+                max(children_of(tree, ROOT), key=lambda slot: (tree.visits[slot], -int(tree.move[slot])))
+            ]
+        )
+        for tree in strategy.left()
+    )
+    assert {child.move: child.votes for child in strategy.root_children() if child.votes} == votes
+    assert votes.total() == 7
 
 
 CARRIED = {
