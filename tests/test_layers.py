@@ -80,7 +80,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.front_door": 375},
     {"cluster.launch": 230},
     {"cluster.matches": 1_001, "cluster.client": 388},
-    {"cluster.planning": 389, "cluster.play": 616, "cluster.analysis": 1_418},
+    {"cluster.planning": 389, "cluster.play": 616, "cluster.analysis": 1_419},
     {"cluster.lab": 4_849},
     {"cluster.service": 4_717},
     {"cluster.commands": 1_285},
@@ -95,7 +95,7 @@ TESTS = {
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_332, "all tests": 26_065, "lines of the page": 5_221, "words of READMEs": 11_308}
+OTHERS = {"product": 41_333, "all tests": 26_065, "lines of the page": 5_221, "words of READMEs": 11_308}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -313,7 +313,9 @@ class GameSession:
             request = replace(request, simulations=None, seconds=seconds)
         elif asked.endless or asked.simulations is not None:
             request = replace(request, simulations=asked.simulations, seconds=None)
-        request = for_workers(request, self._workers)
+        # A search that is over before threads pay runs in one, and has its lanes.
+        one = request.seconds is not None and request.seconds < THREADS_PAY_S
+        request = for_workers(request, 1 if one else self._workers)
         if request.by_the_clock and request.lanes is request.rounds is None:
             request = replace(request, rounds=SHORT_JOBS)
         self._endless = request.seconds is request.simulations is None
