@@ -215,13 +215,12 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
-    keeps = kept is not None
-    if allowed or least or (strategy.lanes_alone and hidden == "determinized"):
+    keeps, trees = kept is not None, plan.lanes if strategy.lanes_alone else 1
+    own_states = strategy.lanes_alone and hidden == "determinized"
+    if kept is None or len(kept) != trees or allowed or least or own_states:
         kept = None
-    if kept and len(kept) == (plan.lanes if strategy.lanes_alone else 1):
-        kept_visits = visits_of(kept)
     else:
-        kept = None
+        kept_visits = visits_of(kept)
     total += kept_visits
     tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
     if kept is not None:
