@@ -6,13 +6,14 @@ Rules or evaluators in plain Python hold it, and share their objects between thr
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cluster.runtime.drive import TICK_S
@@ -52,6 +53,8 @@ class ThreadsExecutor(Executor):
         self._together = False
         self._parts: dict[int, Callable[[], int]] = {}
         """What each thread has to do for such a task, by slot, until it begins."""
+        self._began_s, self._pace_s = 0.0, math.inf
+        """When such a task began, and the seconds that the last one took for each of its simulations."""
         self._failed: Exception | None = None
         """What a part has raised."""
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -175,29 +178,47 @@ class ThreadsExecutor(Executor):
                 if self._closed:
                     return
                 self._running += 1
-            try:
-                if part is not None:
-                    self._run_part(slot, part)
-                elif event := run_task(self._workers[slot], self._statuses[slot], tasks[0]):
-                    self._events.put(event)
-            finally:
-                with self._changed:
-                    self._running -= 1
-                    if not self._running:
-                        self._changed.notify_all()
+            self._run(slot, part, tasks)
+
+    def _run(self, slot: int, part: Callable[[], int] | None, tasks: Sequence[Task]) -> None:
+        """Run a part, or the first task, as the thread with that number."""
+        try:
+            if part is not None:
+                self._run_part(slot, part)
+            elif event := run_task(self._workers[slot], self._statuses[slot], tasks[0]):
+                self._events.put(event)
+        finally:
+            with self._changed:
+                self._running -= 1
+                if not self._running:
+                    self._changed.notify_all()
 
     def _run_together(self, task: Task, timeout_s: float) -> list[Event]:
-        """Run a task in all threads; returns its event when all have done their part, or none before that."""
+        """Run a task in all threads; returns its event when all have done their part, or none before that.
+
+        The caller does the first thread's part of a task that is over soon: it has a core, while threads that
+        are woken together may be given the same one, for longer than such a task takes.
+        """
+        first = None
+        patience_s = None if task.job.changes_tree else timeout_s
         with self._changed:
             if not self._together:
+                self._began_s = time.perf_counter()
                 self._parts = dict(enumerate(task.job.parts()))
                 self._together, self._failed = True, None
+                soon = patience_s is None or task.job.simulations * self._pace_s < TICK_S
+                if soon and not (self._running or len(self._queue)):
+                    first = self._parts.pop(0)
+                    self._running += 1
                 self._changed.notify_all()
-            patience_s = None if task.job.changes_tree else timeout_s
+        if first is not None:
+            self._run(0, first, ())
+        with self._changed:
             if not self._changed.wait_for(lambda: not self._parts and not self._running, patience_s):
                 return []
         self._divided.popleft()
         self._together = False
+        self._pace_s = (time.perf_counter() - self._began_s) / task.job.simulations
         if self._failed is not None:
             return [JobFailed.by(self._failed, task.index, task.context)]
         return [JobDone(task.job.outcome(), task.context)]
