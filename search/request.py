@@ -396,6 +396,11 @@ class SearchRequest:
         return self.seconds is not None and self.simulations is None
 
     @property
+    def certain(self) -> bool:
+        """Whether what a leaf is worth is no matter of chance: it is evaluated at once, without a playout."""
+        return self.playout_plies == 0
+
+    @property
     def most_lanes(self) -> int:
         """The lanes, or DEFAULT_LANES if the request names none: the most that a search by the clock has
         then."""

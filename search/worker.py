@@ -84,7 +84,7 @@ class Worker:
 
         ``sent``: whether its result is kept while other jobs run.
         """
-        return self._runner_of(context).together(jobs, threads, sent)
+        return None if jobs[0].divided else self._runner_of(context).together(jobs, threads, sent)
 
     def at_once(self, context: Context) -> int:
         """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""

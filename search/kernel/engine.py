@@ -17,7 +17,7 @@ from search.job import DEAL_STREAM, Context
 from search.kernel.lazy_snapshot import base_of
 from search.kernel.learning import new_experience
 from search.kernel.wiring import functions_of, functions_of_known
-from search.kernel.workspace import Leaves, Workspace
+from search.kernel.workspace import MARKS, Leaves, Workspace
 from search.minimax.lookahead import new_frames
 from search.tree.arena import Tree, new_tree
 from search.tree.merge import Statistics, lone_root
@@ -42,6 +42,7 @@ class Engine:
     look_back: Callable[..., None]
     """Only with ``features.learnt``."""
     take_turns: Callable[..., int]
+    grow_together: Callable[..., int]
     """Only for compiled rules: see search/kernel/turns.py."""
 
     def __init__(self, game: Game, features: Features) -> None:
@@ -99,6 +100,8 @@ class Engine:
             gains=np.zeros(learning_plies),
             chosen=np.zeros(learning_plies, dtype=np.bool_),
             base=base_of(self.lone_root()),
+            marks=np.zeros(MARKS, dtype=np.int64),
+            place=np.zeros(2, dtype=np.int64),
         )
 
     def new_leaves(self, visits: np.ndarray[Any, np.dtype[np.int32]]) -> Leaves:

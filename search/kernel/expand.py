@@ -18,7 +18,8 @@ from games.rules import Moves
 from search.kernel.logarithms import natural_log
 from search.kernel.params import CHOSEN, DECIDES, FORCES, LEAF, RANKED, WIDENED, SearchParams
 from search.kernel.playout import winning_move
-from search.kernel.workspace import Workspace
+from search.kernel.threads import lock, unlock
+from search.kernel.workspace import COUNT, LOCK, NUMBER, Workspace
 from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, UNPROVEN, Tree, add_child, num_children, proof
 from search.tree.merge import ABSENT, find_child
 
@@ -76,6 +77,39 @@ def moves_to_try(params: SearchParams, node: Int, work: Workspace) -> int:
     if num_legal == 0:
         num_legal = legal_moves(work.state, work.moves)
     return searched(params, node, work.moves, num_legal) if CHOSEN else num_legal
+
+
+def moves_beside(tree: Tree, params: SearchParams, depth: Int, work: Workspace) -> int:
+    """Generic: `moves_to_try` of work.nodes[depth], without the lock of the tree meanwhile; the priorities
+    that `best_untried` needs are found as well."""
+    node = np.int64(work.nodes[depth])
+    step_out(tree, depth, work)
+    listed = moves_to_try(params, node, work)
+    if RANKED and abs(listed) > FEW:
+        priorities(work.state, work.frames.looks[0])
+    step_in(tree, depth, work)
+    return listed
+
+
+@inner_njit
+def step_out(tree: Tree, depth: Int, work: Workspace) -> None:
+    """Let other threads have the lock of the tree, which is modified in place: the visit of this one is in
+    flight on the path down to work.nodes[depth]."""
+    for d in range(depth + 1):
+        tree.unobserved[work.nodes[d]] += 1
+    unlock(work.marks, LOCK)
+
+
+@inner_njit
+def step_in(tree: Tree, depth: Int, work: Workspace) -> None:
+    """Take the lock again after `step_out`. The nodes of the path are where blocks of children have moved,
+    and work.place has how many children the last one has now."""
+    lock(work.marks, LOCK, work.place[NUMBER])
+    tree.unobserved[ROOT] -= 1
+    for d in range(depth):
+        work.nodes[d + 1] = np.int64(tree.children[work.nodes[d]]) + np.int64(work.slots[d])
+        tree.unobserved[work.nodes[d + 1]] -= 1
+    work.place[COUNT] = num_children(tree, work.nodes[depth])
 
 
 @inner_njit
@@ -173,7 +207,7 @@ def best_untried(tree: Tree, node: Int, num_moves: Int, work: Workspace, stream:
     chosen = np.int64(work.moves[0])
     looks = work.frames.looks[0]
     ranked = RANKED and num_moves > FEW
-    if ranked:
+    if ranked and not (FORCES and work.place[NUMBER] != 0):
         priorities(work.state, looks)
     for i in range(num_moves):
         move = np.int64(work.moves[i])

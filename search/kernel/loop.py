@@ -46,10 +46,10 @@ from search.kernel.backup import (
 )
 from search.kernel.known import is_missing
 from search.kernel.lazy_snapshot import unfold
-from search.kernel.params import CHANCE_CODE, KNOWN, LEAF, PAIRED, SCORED, SearchParams
+from search.kernel.params import CHANCE_CODE, FORCES, KNOWN, LEAF, PAIRED, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
 from search.kernel.select import deal_paired, select_or_expand
-from search.kernel.workspace import LENGTH, VALUE, Leaves, Workspace
+from search.kernel.workspace import COUNT, LENGTH, NUMBER, VALUE, Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 
 ANY_MOVE = MAX_MOVE_CODE + 1
@@ -92,7 +92,11 @@ def descend(
             # Every player maximises.
             player = min(player, 0)
         count = num_children(tree, node)
-        slot = select_or_expand(tree, params, node, player, visits, work, stream)
+        if FORCES and work.place[NUMBER] != 0:
+            work.place[COUNT] = count
+        slot = select_or_expand(tree, params, node, depth, player, visits, work, stream)
+        if FORCES and work.place[NUMBER] != 0:
+            node, count = np.uint64(work.nodes[depth]), work.place[COUNT]
         if slot == LEAF:
             return np.int64(depth)  # type: ignore[return-value]
         work.slots[depth] = slot

@@ -28,9 +28,9 @@ from games.compile.rule_stubs import CHANCES, HIDDEN, chance, determinize, legal
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, Moves, State
-from search.kernel.expand import add_untried, make_up, may_expand, moves_to_try
+from search.kernel.expand import add_untried, make_up, may_expand, moves_beside, moves_to_try
 from search.kernel.logarithms import inverse_sqrt, sqrt_log
-from search.kernel.params import CHOSEN, LEAF, PAIRED, PRIORS, SCORED, WIDENED, SearchParams
+from search.kernel.params import CHOSEN, FORCES, LEAF, PAIRED, PRIORS, SCORED, WIDENED, SearchParams
 from search.kernel.puct import best_by_prior
 from search.kernel.uct import (
     best_child,
@@ -38,7 +38,7 @@ from search.kernel.uct import (
     mean_of_children,
     parent_mean,
 )
-from search.kernel.workspace import Workspace
+from search.kernel.workspace import COUNT, NUMBER, Workspace
 from search.tree.arena import (
     COMPLETE,
     COUNT_MASK,
@@ -57,12 +57,14 @@ def select_or_expand(
     tree: Tree,
     params: SearchParams,
     node: np.uint64,
+    depth: Int,
     player: int,
     visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:
-    """Generic: the slot of the child of ``node`` that a simulation goes on to, or LEAF if it ends there.
+    """Generic: the slot of the child of ``node``, work.nodes[depth], that a simulation goes on to, or LEAF if
+    it ends there.
 
     The slot is the number of children that the node had before the call exactly if the child is new: then
     this call has added it. work.state is the node's position, an unfinished one in which ``player`` moves,
@@ -94,7 +96,11 @@ def select_or_expand(
             # Where all moves so far are proven lost, others are tried.
             grows |= shape & COMPLETE == 0 and score == -math.inf
     if grows:
-        listed = moves_to_try(params, node, work)
+        if FORCES and work.place[NUMBER] != 0:
+            listed = moves_beside(tree, params, depth, work)
+            node, count = np.uint64(work.nodes[depth]), np.int64(work.place[COUNT])
+        else:
+            listed = moves_to_try(params, node, work)
         num_moves = abs(listed)
         if count == num_moves:
             tree.shape[node] |= np.uint16(COMPLETE)

@@ -1,9 +1,11 @@
-"""Strategy leaf in one process: threads select, play and back up by turns, in one tree under one lock.
+"""Threads of one process in one tree under one lock: tree parallelisation with a global mutex (Chaslot et al.
+2008, section 3.3).
 
-Tree parallelisation with a global mutex (Chaslot et al. 2008, section 3.3), in an order that does not depend
-on threads: job j is selected when exactly the results of jobs 0 to j - lanes are in the tree, as
-`search.strategies.leaf` does with workers elsewhere. So statistics are equal, bit for bit, for any number of
-threads. A job that takes microseconds costs no call of Python.
+By the clock, where no search can be repeated anyway, strategy tree has them select and back up in any order
+(`grow_together`). Strategy leaf has them select, play and back up by turns (`take_turns`), in an order that
+does not depend on threads: job j is selected when exactly the results of jobs 0 to j - lanes are in the tree,
+as `search.strategies.leaf` does with workers elsewhere. So statistics are equal, bit for bit, for any number
+of threads. A job that takes microseconds costs no call of Python.
 
 Compiled code alone calls these functions, in threads that run without Python's global lock.
 """
@@ -16,17 +18,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.rule_stubs import PLAYERS
+from games.compile.rule_stubs import PLAYERS, determinize, is_terminal, returns
 from games.jit import inner_njit
+from games.rng import Stream
 from games.rules import State
-from search.kernel.loop import absorb_leaves, play_out_leaves, select_leaves
+from search.kernel.backup import back_up
+from search.kernel.expand import step_in, step_out
+from search.kernel.loop import absorb_leaves, descend, play_out_leaves, select_leaves
 from search.kernel.params import SearchParams
-from search.kernel.threads import Marks, load, lock, pause, store, stream_of, unlock
-from search.kernel.workspace import PLAYOUTS, VALUE, Leaves, Workspace
-from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
+from search.kernel.playout import leaf_playout
+from search.kernel.threads import Marks, load, lock, monotonic_seconds, pause, store, stream_of, unlock
+from search.kernel.workspace import LEFT, LOCK, NUMBER, PLAYOUTS, STOPPED, VALUE, Leaves, Workspace
+from search.tree.arena import DRAWN, FULL, ROOT, UNPROVEN, Tree, proof
 
-LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
-"""Places of the marks, a cache line each: the lock, with the number of its owner; the next job; the number of
+NEXT, ABSORBED, ENDED, READY = 8, 16, 24, 32
+"""Places of a ring's marks beside LOCK, a cache line each: the next job; the number of
 results in the tree; whether the search has ended; from READY on, for each slot, if its job was played."""
 
 
@@ -198,3 +204,52 @@ def take_turns(
         put_outlook(ring, slot, work.tally[PLAYOUTS] - before, stretch.lines, work)
         store(marks, READY + slot, 1)
         played += 1
+
+
+def grow_together(
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    deadline_s: float,
+    work: Workspace,
+    stream: Stream,
+    clock: Marks,
+    number: int,
+) -> int:
+    """Generic: grow the tree by simulations, beside other threads that do the same, until ``deadline_s`` of
+    `time.monotonic`, or work.marks say that no more is to be begun, or the root is proven.
+
+    Tree and work.marks are common to all threads; the other arguments are those of the thread with this
+    ``number``, at least 1. ``clock`` ([2]) is scratch. Returns the simulations of this thread: one at least,
+    if there is one to be begun. No thread has the lock while the rules find moves by force, or say what a
+    leaf is worth. Meanwhile blocks of children may move: a path is known by its slots.
+    """
+    marks, place = work.marks, work.place
+    place[NUMBER] = number
+    made = 0
+    while True:
+        lock(marks, LOCK, number)
+        if marks[LEFT] == 0 or load(marks, STOPPED) != 0 or proof(tree, ROOT) != UNPROVEN:
+            break
+        marks[LEFT] -= 1
+        determinize(root_state, work.state, stream)
+        work.nodes[0] = ROOT
+        depth = descend(tree, params, np.int64(0), np.int64(1), work, stream)
+        known = proof(tree, work.nodes[depth])
+        if known != UNPROVEN:
+            value = float(DRAWN - known)
+        elif is_terminal(work.state):
+            value = returns(work.state)
+        else:
+            step_out(tree, depth, work)
+            value = leaf_playout(params, work, stream)
+            step_in(tree, depth, work)
+        back_up(tree, params, work, depth, value)
+        unlock(marks, LOCK)
+        made += 1
+        if monotonic_seconds(clock) >= deadline_s:
+            place[NUMBER] = 0
+            return made
+    unlock(marks, LOCK)
+    place[NUMBER] = 0
+    return made

@@ -45,6 +45,7 @@ INNER: Table = (
     ("", (playout.leaf_playout,)),
     ("WIDENED", (expand.best_untried,)),
     ("", (expand.may_expand, expand.moves_to_try, expand.add_untried)),
+    ("FORCES", (expand.moves_beside,)),
     ("HIDDEN", (select.select_among,)),
     ("PAIRED", (select.deal_paired,)),
     ("CHANCES", (select.draw_outcome,)),
@@ -58,7 +59,7 @@ OUTER: Table = (
     ("", (loop.reach_leaves, loop.play_flat, loop.play_out)),
     ("LEARNT", (learning.look_back,)),
     ("", (portions.plan_visits, portions.grow_portions)),
-    ("COMPILED", (turns.take_turns,)),
+    ("COMPILED", (turns.take_turns, turns.grow_together)),
 )
 """The kernels, which Python calls."""
 

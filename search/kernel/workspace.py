@@ -14,6 +14,11 @@ PLAYOUTS, PLIES = 0, 1
 """Places in `Workspace.tally`."""
 VALUE, LENGTH = 0, 1
 """Places in `Workspace.best`."""
+LOCK, LEFT, STOPPED, MARKS = 0, 8, 16, 24
+"""Places in `Workspace.marks`, a cache line each: the lock of the tree, with the number of its owner; how
+many simulations may still be begun; whether no more should be. Their length."""
+NUMBER, COUNT = 0, 1
+"""Places in `Workspace.place`."""
 
 
 class Experience(NamedTuple):
@@ -108,6 +113,11 @@ class Workspace(NamedTuple):
     """[max_plies + 1] by ply of the playout: whether the player moved, and not chance."""
     base: Base
     """The snapshot that the tree began with, whose rows the lazy nodes stand for."""
+    marks: npt.NDArray[np.int64]
+    """[MARKS] what threads that grow one tree have in common (search/kernel/turns.py)."""
+    place: npt.NDArray[np.int64]
+    """[2] of this thread among them: its NUMBER, from 1 on, 0 where it grows a tree alone; the COUNT of
+    children that the path's last node had when one of them was chosen."""
 
 
 class Leaves(NamedTuple):

@@ -66,7 +66,9 @@ def for_workers(
 ) -> SearchRequest:
     """The request with lanes for that many workers, at most ``most``, if it names none and its budget is the
     clock, by which no search can be repeated anyway. ``kind``: the class of its strategy, if it is loaded."""
-    lanes = (kind or strategy_of(request.strategy)).lanes_of_a_worker * workers
+    of_a_worker = (kind or strategy_of(request.strategy)).lanes_of_a_worker
+    # Lanes that grow the same subtree find the same there if nothing is a matter of chance.
+    lanes = workers * (min(of_a_worker, 1) if request.certain else of_a_worker)
     short = request.seconds is None or request.seconds < THREADS_PAY_S
     if request.lanes is not None or not request.by_the_clock or short or workers <= 1 or lanes == 0:
         return request

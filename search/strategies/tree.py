@@ -46,7 +46,8 @@ from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.strategies.rounds import JoinedJob, PortionArenas
-from search.tree.arena import NODES, Tree
+from search.strategies.turns import TOGETHER_S, GrownTree, TogetherJob, grow_together
+from search.tree.arena import NODES, ROOT, Tree
 from search.tree.merge import increments, snapshot
 
 QUANTA = 8
@@ -100,6 +101,10 @@ class RoundPlanner:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._work = setup.engine.new_workspace()
+        # Lanes that share a subtree too young to be cut find the same there if nothing is a matter of chance.
+        # What is planned counts as lost then, so that it goes to more subtrees.
+        lost = setup.params.virtual_loss or setup.context.request.certain
+        self._params = setup.params._replace(virtual_loss=lost)
 
     def plan(self, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
         """The portions of each lane in a round, in which lane i makes ``sizes[i]`` simulations.
@@ -115,7 +120,7 @@ class RoundPlanner:
         quantum, most = max(1, largest // QUANTA), max(1, largest // PARTS)
         stream = new_stream(request.seed, SELECTION_STREAM, first)
         with np.errstate(over="ignore"):
-            setup.engine.plan_visits(setup.tree, setup.params, root_state, total, quantum, self._work, stream)
+            setup.engine.plan_visits(setup.tree, self._params, root_state, total, quantum, self._work, stream)
         # Each subtree has a quantum at least, but for one and those of least visits, and each lane adds a cut
         # at most.
         rows, plies = total // quantum + 2 + len(sizes) + len(setup.context.least), len(self._work.nodes)
@@ -320,6 +325,10 @@ class TreeStrategy(Strategy):
         """That of the round whose results are being absorbed; its key is the number of the round."""
         self._itself: Itself | None = None
         """The tree as the snapshot of a round in threads of this process."""
+        self._grown: GrownTree | None = None
+        """Where threads of this process grow the tree together; there are no rounds then."""
+        self._nodes = 0
+        """The nodes of the tree when they began to."""
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -328,6 +337,14 @@ class TreeStrategy(Strategy):
             RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
+        if grow_together(self.setup.engine, self.context, threads):
+            self._grown = GrownTree(self.setup, threads)
+            # By the clock, what rounds had in flight need not be done again.
+            dropped = list(self.jobs.values())
+            self.jobs.clear()
+            self.issued = self.absorbed = -(-self.absorbed // self.lanes) * self.lanes
+            self.unobserved = 0
+            return dropped
         # All jobs of a round are one there, during which the tree stays as it is. But to give a move its
         # least visits, a plan makes a child, which is in no snapshot.
         if threads > 1 and are_shared(self.setup.engine, self.context) and not self.context.least:
@@ -336,8 +353,34 @@ class TreeStrategy(Strategy):
 
     @property
     def ready(self) -> bool:
+        if self._grown is not None:
+            return not self.jobs
         # Whether the next job belongs to the snapshot's round.
         return self.issued // self.lanes == self._snapshot.key
+
+    def next_job(self, simulations: int, left_s: float = math.inf) -> Job:
+        if self._grown is None:
+            return super().next_job(simulations)
+        most = self.context.request.most_simulations - int(self.tree.visits[ROOT])
+        self._nodes = self.tree_nodes()
+        job = self.jobs[self.issued] = TogetherJob(self.issued, most, min(TOGETHER_S, left_s), self._grown)
+        return job
+
+    def absorb(self, job: Job, result: JobResult) -> bool:
+        if not isinstance(job, TogetherJob):
+            return super().absorb(job, result)
+        self.jobs.clear()
+        self._created += self.tree_nodes() - self._nodes
+        self.issued = self.absorbed = self.absorbed + self.lanes
+        self.full = self._is_full(result)
+        return False
+
+    def state(self) -> Arrays:
+        # A job that changes the tree is not out while others look.
+        out, self.jobs = self.jobs, {} if self._grown else self.jobs
+        state = super().state()
+        self.jobs = out
+        return state
 
     def make_job(self, simulations: int) -> Job:
         if self.planner is not None and self.issued % self.lanes == 0:
@@ -365,7 +408,7 @@ class TreeStrategy(Strategy):
 
     def own_state(self) -> Arrays:
         statistics, least = self._snapshot.statistics, self._min_visits
-        if self._snapshot.first_children is not None:
+        if self._grown is not None or self._snapshot.first_children is not None:
             statistics, least = snapshot(self.tree, least, self.snapshot_rows)
         packed = prefixed("snapshots.", pack_snapshot(statistics))
         portions = prefixed("portions.", pack_portions(self._portions))

@@ -1,8 +1,8 @@
-"""Jobs of strategy leaf in the process of the coordinator: many at a time, by threads that share the tree.
+"""Jobs in the process of the coordinator whose threads change the shared tree: search/kernel/turns.py.
 
-A job here is a stretch: some milliseconds of consecutive jobs, which change the tree themselves. Between two
-stretches the tree is at rest: then progress is looked at and checkpoints are written. The clock decides how
-many jobs a stretch has, and nothing else.
+Such a job takes some milliseconds. Between two of them the tree is at rest: then progress is looked at and
+checkpoints are written. With strategy leaf it is a stretch: many consecutive jobs, and the clock decides how
+many, and nothing else. With strategy tree by the clock it ends when its time is up.
 """
 
 from __future__ import annotations
@@ -16,13 +16,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, DividedJob, JobResult, Outlook, tells_lines
-from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
-from search.kernel.workspace import Leaves
+from games.compile.specialise import is_compiled
+from games.rng import begin_stream, new_stream
+from search.job import (
+    PLAYOUT_STREAM,
+    ROUND_STREAM,
+    SELECTION_STREAM,
+    Context,
+    DividedJob,
+    JobResult,
+    Outlook,
+    tells_lines,
+)
+from search.kernel.engine import Engine
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
+from search.kernel.workspace import LEFT, LOCK, PLAYOUTS, STOPPED, Leaves
 from search.strategies.base import Setup
-from search.tree.arena import ROOT
+from search.tree.arena import FULL, NODES, ROOT, tree_bytes
 
+TOGETHER_S = 0.02
+"""Longest time, in seconds, for which threads grow a tree together before others may look at it."""
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
 """Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
 a job elsewhere costs some 0.1 ms of Python."""
@@ -195,3 +208,106 @@ class StretchJob(DividedJob):
 
     def outcome(self) -> JobResult:
         return self.shared.end_stretch(self.index)
+
+
+def grow_together(engine: Engine, context: Context, threads: int) -> bool:
+    """Whether threads should grow the tree of a search by the clock together, instead of by rounds.
+
+    One thread always: nothing is handed over, and nothing left out. Several where moves by force are looked
+    for, which takes most of the time, and is done without the lock.
+    """
+    game, request = engine.game, context.request
+    if not (request.by_the_clock and game.is_two_player and is_compiled(game.rules)) or context.hidden:
+        return False
+    if engine.features.learnt or context.least:
+        return False
+    return threads == 1 or (engine.features.decisive and game.rules.decisive_moves is not None)
+
+
+class GrownTree:
+    """A tree that threads grow together, and what each of them needs."""
+
+    def __init__(self, setup: Setup, threads: int) -> None:
+        self._setup = setup
+        works = [setup.engine.new_workspace() for _ in range(threads)]
+        self._marks = works[0].marks
+        self._works = [work._replace(marks=self._marks, kept=works[0].kept) for work in works]
+        self._clocks = np.zeros((threads, 2), dtype=np.int64)
+        self._made = [0] * threads
+        self._started_s = 0.0
+        # Compiled, or loaded, before the clock of the search starts.
+        self._grow(0, 0.0, 0)
+
+    def parts(self, index: int, simulations: int, seconds: float) -> list[Callable[[], int]]:
+        """What each thread has to do in the job of that index: to grow the tree for so many seconds, by at
+        most so many simulations together."""
+        self._started_s = time.monotonic()
+        self._marks[LEFT], self._marks[STOPPED] = simulations, 0
+        for work in self._works:
+            work.tally[:] = 0
+        arguments = index, self._started_s + seconds
+        return [partial(self._grow, *arguments, number) for number in range(len(self._works))]
+
+    def stop(self) -> None:
+        """Have the parts return soon."""
+        self._marks[STOPPED] = 1
+
+    def _grow(self, index: int, deadline_s: float, number: int) -> int:
+        """Grow the tree in the thread with that number; returns how many jobs are counted to it: as many as
+        a round has, to one thread after the other.
+
+        Where rules raise, the other threads end as well.
+        """
+        setup, work, threads = self._setup, self._works[number], len(self._works)
+        stream = new_stream(setup.context.request.seed, ROUND_STREAM, number, index)
+        searched = setup.tree, setup.params, setup.context.root_state.copy(), deadline_s
+        try:
+            with np.errstate(over="ignore"):
+                self._made[number] = setup.engine.grow_together(
+                    *searched, work, stream, self._clocks[number], number + 1
+                )
+        except BaseException:
+            self.stop()
+            if self._marks[LOCK] == number + 1:
+                self._marks[LOCK] = 0
+            raise
+        lanes = setup.plan.lanes
+        return lanes if index // lanes % threads == number else 0
+
+    def outcome(self, index: int) -> JobResult:
+        """What all parts of the job have done. It is in the tree."""
+        tree, threads = self._setup.tree, len(self._works)
+        took_s = (time.monotonic() - self._started_s) * threads
+        return JobResult(
+            index=index,
+            simulations=sum(self._made),
+            jobs=self._setup.plan.lanes,
+            playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
+            threads=threads,
+            duration_s=took_s,
+            cpu_s=took_s,
+            tree_nodes=int(tree.counts[NODES]),
+            tree_bytes=tree_bytes(tree),
+            tree_full=bool(tree.counts[FULL]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TogetherJob(DividedJob):
+    """Some milliseconds in which the tree is grown where it is, so that it cannot be run again."""
+
+    index: int
+    simulations: int
+    """The most that it makes."""
+    seconds: float
+    shared: GrownTree
+    changes_tree = True
+
+    def parts(self) -> list[Callable[[], int]]:
+        return self.shared.parts(self.index, self.simulations, self.seconds)
+
+    def stop(self) -> None:
+        self.shared.stop()
+
+    def outcome(self) -> JobResult:
+        return self.shared.outcome(self.index)
