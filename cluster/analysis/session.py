@@ -35,9 +35,6 @@ from search.strategies import for_workers
 
 DURING_S = 1.0
 """Seconds between two reports of a search that runs."""
-SHORT_JOBS = 10
-"""Least number of jobs of a search by the clock in one lane. A job does not end before it is done, and takes
-much longer than planned where other programs want the core."""
 MOST_S = 1e6
 """The longest time of a search."""
 PONDER_S, PONDER_JOBS = 60.0, 6000
@@ -316,8 +313,6 @@ class GameSession:
         # A search that is over before threads pay runs in one, and has its lanes.
         one = request.seconds is not None and request.seconds < THREADS_PAY_S
         request = for_workers(request, 1 if one else self._workers)
-        if request.by_the_clock and request.lanes is request.rounds is None:
-            request = replace(request, rounds=SHORT_JOBS)
         self._endless = request.seconds is request.simulations is None
         # What has passed since the line came is part of the time of the move.
         self._begin(request, state, self._past, time.monotonic() - self._heard_s)

@@ -98,10 +98,14 @@ class RootRunner(Runner):
 
     def _lane_of(self, packed: LaneTree) -> _Lane:
         """Raises BadArchive, CorruptState."""
-        tree = self.engine.new_tree(self.context.tree_slots)
-        if packed.data:
-            unpack_tree(tree, decompress(packed.data))
-        return _Lane(tree, packed.pieces, self.engine.lone_root())
+        return _Lane(_tree_of(packed, self.engine, self.context), packed.pieces, self.engine.lone_root())
+
+
+def _tree_of(packed: LaneTree, engine: Engine, context: Context) -> Tree:
+    tree = engine.new_tree(context.tree_slots)
+    if packed.data:
+        unpack_tree(tree, decompress(packed.data))
+    return tree
 
 
 def _packed(lane: _Lane, level: int = LEVEL) -> LaneTree:
@@ -157,7 +161,8 @@ class RootStrategy(Strategy):
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
             self._ballots = Counter()
-            for lane, tree in enumerate(map(self._unpacked, self.context.begun)):
+            for lane, packed in enumerate(self.context.begun):
+                tree = _tree_of(packed, setup.engine, setup.context)
                 for child in children_of(tree, ROOT):
                     self._ballots[lane, int(tree.move[child])] = int(tree.visits[child])
         self._full, self._grows = np.zeros((2, self.lanes), dtype=np.bool_)
@@ -229,12 +234,9 @@ class RootStrategy(Strategy):
         # Where all have the budget in simulations, none is left as a checkpoint happened to find it.
         if self.plan.is_fixed and self.absorbed < self.plan.jobs:
             return []
-        return [*map(self._unpacked, self._trees)] if all(each.data for each in self._trees) else []
-
-    def _unpacked(self, packed: LaneTree) -> Tree:
-        tree = self.setup.engine.new_tree(self.context.tree_slots)
-        unpack_tree(tree, decompress(packed.data))
-        return tree
+        if not all(each.data for each in self._trees):
+            return []
+        return [_tree_of(each, self.setup.engine, self.context) for each in self._trees]
 
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))

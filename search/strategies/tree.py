@@ -46,7 +46,7 @@ from search.plan import FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies.base import Runner, Setup, Strategy
 from search.strategies.rounds import JoinedJob, PortionArenas
-from search.strategies.turns import TOGETHER_S, GrownTree, TogetherJob, grow_together
+from search.strategies.turns import TOGETHER_S, GrownTree, TogetherJob, grows_in_place
 from search.tree.arena import NODES, ROOT, Tree
 from search.tree.merge import increments, snapshot
 
@@ -337,7 +337,7 @@ class TreeStrategy(Strategy):
             RoundPlanner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     def work_in_place(self, threads: int, run: Callable[[Job], JobResult]) -> list[Job]:
-        if grow_together(self.setup.engine, self.context, threads):
+        if grows_in_place(self.setup.engine, self.context, threads):
             self._grown = GrownTree(self.setup, threads)
             # By the clock, what rounds had in flight need not be done again.
             dropped = list(self.jobs.values())

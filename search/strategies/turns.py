@@ -8,7 +8,8 @@ many, and nothing else. With strategy tree by the clock it ends when its time is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,6 +30,7 @@ from search.job import (
     tells_lines,
 )
 from search.kernel.engine import Engine
+from search.kernel.threads import Marks
 from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import LEFT, LOCK, PLAYOUTS, STOPPED, Leaves
 from search.strategies.base import Setup
@@ -39,6 +41,20 @@ TOGETHER_S = 0.02
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
 """Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
 a job elsewhere costs some 0.1 ms of Python."""
+
+
+@contextmanager
+def others_end(marks: Marks, mark: int, number: int) -> Iterator[None]:
+    """Where rules raise in the thread with this number, set the mark by which the others end, and give back
+    the lock."""
+    try:
+        with np.errstate(over="ignore"):
+            yield
+    except BaseException:
+        marks[mark] = 1
+        if marks[LOCK] == number:
+            marks[LOCK] = 0
+        raise
 
 
 class SharedTree:
@@ -124,16 +140,9 @@ class SharedTree:
         """
         setup, scratch = self._setup, (self._works[number], np.zeros((2, 2), dtype=np.uint64))
         searched = setup.tree, setup.params, setup.context.root_state
-        try:
-            with np.errstate(over="ignore"):
-                played = setup.engine.take_turns(*searched, self.ring, stretch, *scratch, number + 1)
-        except BaseException:
-            # A thread that waits for this one's job finds nothing to wait for.
-            marks = self.ring.marks
-            marks[ENDED] = 1
-            if marks[LOCK] == number + 1:
-                marks[LOCK] = 0
-            raise
+        # A thread that waits for this one's job finds nothing to wait for then.
+        with others_end(self.ring.marks, ENDED, number + 1):
+            played = setup.engine.take_turns(*searched, self.ring, stretch, *scratch, number + 1)
         self._played[number] = played
         return played
 
@@ -210,18 +219,19 @@ class StretchJob(DividedJob):
         return self.shared.end_stretch(self.index)
 
 
-def grow_together(engine: Engine, context: Context, threads: int) -> bool:
+def grows_in_place(engine: Engine, context: Context, threads: int) -> bool:
     """Whether threads should grow the tree of a search by the clock together, instead of by rounds.
 
-    One thread always: nothing is handed over, and nothing left out. Several where moves by force are looked
-    for, which takes most of the time, and is done without the lock.
+    One thread with one lane: nothing is handed over, and nothing left out. Several where moves by force are
+    looked for, which takes most of the time, and is done without the lock.
     """
-    game, request = engine.game, context.request
-    if not (request.by_the_clock and game.is_two_player and is_compiled(game.rules)) or context.hidden:
+    game, request, features = engine.game, context.request, engine.features
+    if not (request.by_the_clock and game.is_two_player and is_compiled(game.rules)):
         return False
-    if engine.features.learnt or context.least:
+    if context.hidden or features.learnt or context.least:
         return False
-    return threads == 1 or (engine.features.decisive and game.rules.decisive_moves is not None)
+    forces = features.decisive and game.rules.decisive_moves is not None
+    return forces if threads > 1 else context.lanes == 1
 
 
 class GrownTree:
@@ -261,16 +271,9 @@ class GrownTree:
         setup, work, threads = self._setup, self._works[number], len(self._works)
         stream = new_stream(setup.context.request.seed, ROUND_STREAM, number, index)
         searched = setup.tree, setup.params, setup.context.root_state.copy(), deadline_s
-        try:
-            with np.errstate(over="ignore"):
-                self._made[number] = setup.engine.grow_together(
-                    *searched, work, stream, self._clocks[number], number + 1
-                )
-        except BaseException:
-            self.stop()
-            if self._marks[LOCK] == number + 1:
-                self._marks[LOCK] = 0
-            raise
+        own = work, stream, self._clocks[number], number + 1
+        with others_end(self._marks, STOPPED, number + 1):
+            self._made[number] = setup.engine.grow_together(*searched, *own)
         lanes = setup.plan.lanes
         return lanes if index // lanes % threads == number else 0
 

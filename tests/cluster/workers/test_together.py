@@ -118,13 +118,13 @@ def test_a_search_goes_on_from_a_checkpoint_in_the_other_way(begins_together: bo
     first, then = (Coordinator(open_search(request), 1) for _ in range(2))
     run = partial(Worker().run, first.search.context)
     if begins_together:
-        first.work_in_place(1, run)
+        first.work_in_place(2, run)
     jobs = one_more(first, one_more(first, first.start(), 0.1) or first.start(0.1), 0.2) or first.start(0.2)
     assert isinstance(jobs[0], TogetherJob) == begins_together
     then.restore(first.state())
     assert digest(then.search.strategy.tree) == digest(first.search.strategy.tree)
     if not begins_together:
-        then.work_in_place(1, run)
+        then.work_in_place(2, run)
     jobs = then.start(0.2)
     assert isinstance(jobs[0], TogetherJob) != begins_together
     one_more(then, jobs, 0.3)
