@@ -247,7 +247,7 @@ class SearchRequest:
         bounds=(1, MAX_LANES),
         unit="lanes",
         unset=f"{DEFAULT_LANES}; with tree 1 for less than a second of one core, 1 for each 10 s of many, "
-        "and by the clock 2 for each worker",
+        "and by the clock 2 for each worker, 1 where leaves are evaluated",
     )
     rounds: int | None = _parallel(
         None,

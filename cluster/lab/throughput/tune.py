@@ -124,9 +124,14 @@ def settings(workers: Sequence[int]) -> list[Setting]:
 
 
 def kept(setting: Setting, rounds: int, simulations: float) -> tuple[float, float, float]:
-    """The share that lanes keep of ``simulations``: middle, lowest and highest; see `TriedSetting.kept`."""
-    if strategy_of(setting.strategy).by_leaves:
-        lost = [a * setting.lanes**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
+    """The share that lanes keep of ``simulations``: middle, lowest and highest; see `TriedSetting.kept`.
+
+    Where there are no ``rounds``, threads grow one tree, and each has one simulation in flight.
+    """
+    by_leaves = strategy_of(setting.strategy).by_leaves
+    if by_leaves or rounds == 0:
+        in_flight = setting.lanes if by_leaves else setting.workers
+        lost = [a * in_flight**2 / max(1.0, simulations) for a in FLIGHT_LOSES]
     else:
         lost = [b * (1 - 1 / setting.lanes) / max(1, rounds) for b in ROUNDS_LOSE]
     middle, least, most = (1 / (1 + each) for each in lost)
@@ -155,7 +160,8 @@ def measure(
         return runner.search(asked, setting.workers)
 
     most = max(workers)
-    default = Setting("tree", most, 2 * most if most > 1 else 1)
+    # As `search.strategies.for_workers` has it.
+    default = Setting("tree", most, most if most == 1 or request.certain else 2 * most)
     with closing(runner):
         tried = settings(workers)
         # Kernels may be compiled, or loaded, for one lane, several, and leaf.

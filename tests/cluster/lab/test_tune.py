@@ -61,6 +61,8 @@ def test_lanes_keep_less_the_more_there_are_and_the_fewer_rounds() -> None:
     assert kept(ONE, 7, 1000) == (1.0, 1.0, 1.0)
     few, many = kept(Setting("tree", 4, 16), 32, 1e5), kept(Setting("tree", 4, 16), 128, 1e5)
     assert few[0] < many[0]
+    # One tree of four threads, by the clock.
+    assert kept(Setting("tree", 4, 16), 0, 1e5)[1] > 0.99
     assert kept(Setting("leaf", 4, 64), 0, 1e5)[0] < kept(Setting("leaf", 4, 16), 0, 1e5)[0]
 
 
