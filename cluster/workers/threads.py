@@ -218,7 +218,7 @@ class ThreadsExecutor(Executor):
                 return []
         self._divided.popleft()
         self._together = False
-        self._pace_s = (time.perf_counter() - self._began_s) / task.job.simulations
+        self._pace_s = (time.perf_counter() - self._began_s) / max(1, task.job.simulations)
         if self._failed is not None:
             return [JobFailed.by(self._failed, task.index, task.context)]
         return [JobDone(task.job.outcome(), task.context)]
