@@ -81,7 +81,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.launch": 230},
     {"cluster.matches": 1_001, "cluster.client": 388},
     {"cluster.planning": 389, "cluster.play": 616, "cluster.analysis": 1_415},
-    {"cluster.lab": 4_849},
+    {"cluster.lab": 4_851},
     {"cluster.service": 4_717},
     {"cluster.commands": 1_285},
     {"cluster.cli": 125},
@@ -91,11 +91,11 @@ TESTS = {
     "tests": 408,
     "tests.games": 4_868,
     "tests.search": 5_141,
-    "tests.cluster": 13_813,
+    "tests.cluster": 13_814,
     "tests.deploy": 714,
     "tests.faults": 1_227,
 }
-OTHERS = {"product": 41_531, "all tests": 26_171, "lines of the page": 5_221, "words of READMEs": 11_339}
+OTHERS = {"product": 41_533, "all tests": 26_172, "lines of the page": 5_221, "words of READMEs": 11_340}
 BUDGET = {room: most for floor in (*FLOORS, TESTS, OTHERS) for room, most in floor.items()}
 PAGE = (".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -328,8 +328,8 @@ def test_a_curve_is_kept_with_its_search(tmp_path: Path) -> None:
             within_s=PATIENCE_S,
         )
         now = http.get(f"{curves}/{long}/curve").json()["points"]
-        # It goes on from the last checkpoint, which is older than the last point.
-        assert now[: len(running) - 1] == running[:-1]
+        # It goes on from the last checkpoint, which is older than the last point, or the last two.
+        assert now[: len(running) - 2] == running[:-2]
         client.cancel(long)
         client.wait(long)
     # A version that has no curves uses the folder; what it leaves is deleted with the next searches.
