@@ -29,7 +29,7 @@ from search.kernel.lazy_snapshot import begin_tree, unfold
 from search.kernel.learning import look_back
 from search.kernel.loop import descend
 from search.kernel.params import CHOSEN, COMPILED, LEAF, LEARNT, SCORED, SearchParams
-from search.kernel.threads import Marks, count_up, cpu_seconds, stream_of
+from search.kernel.threads import THREAD_CPU, Marks, count_up, seconds_by, stream_of
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
 from search.tree.arena import (
@@ -330,7 +330,7 @@ def grow_portions(
         place = count_up(batch.marks, TAKEN) if COMPILED else place + 1
         if place >= len(batch.order) or batch.marks[STOPPED] != 0:
             return lanes
-        began_s = cpu_seconds(clock) if COMPILED else 0.0
+        began_s = seconds_by(THREAD_CPU, clock) if COMPILED else 0.0
         p = batch.order[place]
         stream_of(stream, batch.begun, batch.numbers[p])
         moves, depth, visits = portions.moves[p], np.int64(portions.depths[p]), portions.visits[p]
@@ -351,4 +351,4 @@ def grow_portions(
         results[SLOTS] = tree.counts[USED]
         results[IS_FULL] = tree.counts[FULL]
         lanes += batch.numbers[p] & PLACE == 0
-        batch.seconds[p] = (cpu_seconds(clock) if COMPILED else 0.0) - began_s
+        batch.seconds[p] = (seconds_by(THREAD_CPU, clock) if COMPILED else 0.0) - began_s

@@ -27,7 +27,7 @@ SLEEP_US = 20
 """Length of a sleep in microseconds."""
 
 _ONE = np.uint64(1)
-_MONOTONIC, _THREAD_CPU = 1, 3
+MONOTONIC, THREAD_CPU = 1, 3
 """CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID of Linux."""
 _clock_gettime = types.ExternalFunction(
     "clock_gettime", types.int32(types.int32, types.CPointer(types.int64))
@@ -89,16 +89,10 @@ def count_up(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @inner_njit
-def cpu_seconds(clock: Marks) -> float:
-    """CPU time of this thread, in seconds; ``clock`` ([2]) is scratch."""
-    _clock_gettime(_THREAD_CPU, clock.ctypes)
-    return float(clock[0]) + 1e-9 * float(clock[1])
-
-
-@inner_njit
-def monotonic_seconds(clock: Marks) -> float:
-    """`time.monotonic()`; ``clock`` ([2]) is scratch."""
-    _clock_gettime(_MONOTONIC, clock.ctypes)
+def seconds_by(kind: int, clock: Marks) -> float:
+    """The time by MONOTONIC, which is that of `time.monotonic()`, or by THREAD_CPU, the CPU time of this
+    thread; ``clock`` ([2]) is scratch."""
+    _clock_gettime(np.int32(kind), clock.ctypes)
     return float(clock[0]) + 1e-9 * float(clock[1])
 
 

@@ -27,7 +27,7 @@ from search.kernel.expand import step_in, step_out
 from search.kernel.loop import absorb_leaves, descend, play_out_leaves, select_leaves
 from search.kernel.params import SearchParams
 from search.kernel.playout import leaf_playout
-from search.kernel.threads import Marks, load, lock, monotonic_seconds, pause, store, stream_of, unlock
+from search.kernel.threads import MONOTONIC, Marks, load, lock, pause, seconds_by, store, stream_of, unlock
 from search.kernel.workspace import LEFT, LOCK, NUMBER, PLAYOUTS, STOPPED, VALUE, Leaves, Workspace
 from search.tree.arena import DRAWN, FULL, ROOT, UNPROVEN, Tree, proof
 
@@ -247,7 +247,7 @@ def grow_together(
         back_up(tree, params, work, depth, value)
         unlock(marks, LOCK)
         made += 1
-        if monotonic_seconds(clock) >= deadline_s:
+        if seconds_by(MONOTONIC, clock) >= deadline_s:
             place[NUMBER] = 0
             return made
     unlock(marks, LOCK)
